@@ -3,18 +3,23 @@ import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 /**
- * Also runs on the second Node: tests of streams, processes, HTTP, SQLite, worker threads and terminals. The rest is
+ * Also run on the second Node: tests of streams, processes, HTTP, SQLite, worker threads and terminals. The rest is
  * logic of our own, which cannot depend on the version of Node.
  */
-const folders = "base,client,gateway,hall,net,server,store,toolkits,tui,upstream,wire";
+const secondNode = [
+  "test/{base,client,net,server,wire}/**/*.test.ts",
+  "test/store/{failures,sqlite-store}.test.ts",
+  "test/toolkits/{document,lisp-kept,lisp-resume}.test.ts",
+  "test/upstream/{faults,http-faults,oauth,process}.test.ts",
+];
 const endToEnd =
-  "attach,crowds,http-{legacy,modern},lifecycle,process,sse-pair,store,tui,tui-gone,websocket";
+  "crowds,http-{legacy,modern},lifecycle,process,sse-pair,store,tui,tui-gone,websocket";
 const isSecondNode = process.env.GUILDHALL_SECOND_NODE !== undefined;
 
 const longTests = { name: "long", include: ["test/**/*.long.ts"] };
 const unitTests = {
   name: "unit",
-  include: [isSecondNode ? `test/{${folders}}/**/*.test.ts` : "test/**/*.test.ts"],
+  include: isSecondNode ? secondNode : ["test/**/*.test.ts"],
   exclude: ["**/node_modules/**", "test/e2e/**", "test/web/**"],
   // The files of a worker share their modules: half of the time went into loading them again.
   isolate: false,
@@ -39,7 +44,8 @@ export default defineConfig({
     ),
     globalSetup: "./test/global-setup.ts",
     reporters: ["default", "./test/retries.ts"],
-    maxWorkers: 2,
+    // Many tests wait for processes, so a third worker finds the cores idle.
+    maxWorkers: 3,
     // Guards against hanging: no test measures its own speed.
     testTimeout: 120_000,
     // Halls in the tests' own process must not write to the data folder of the person who runs them.

@@ -60,3 +60,5 @@ export function p99Row(figure, times, goal, note = "") {
     `p99 of ${times.length}; p50 ${short(median(times))} ms${note && `; ${note}`}`,
   );
 }
+
+export const messageOf = (error) => String(error?.message ?? error).split("\n")[0];

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { stderr } from "./stderr.mjs";
 
 const newline = 0x0a;
 
@@ -10,7 +11,7 @@ const newline = 0x0a;
  */
 export function startClient(command, args, { cwd, env } = {}) {
   const startedAt = performance.now();
-  const child = spawn(command, args, { cwd, env, stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(command, args, { cwd, env, stdio: ["pipe", "pipe", stderr] });
   let chunks = [];
   let nextId = 0;
   let failure;
@@ -27,7 +28,9 @@ export function startClient(command, args, { cwd, env } = {}) {
 
   child.on("error", fail);
   child.stdin.on("error", fail);
-  child.on("exit", (code, signal) => fail(new Error(`the process has ended (${code ?? signal})`)));
+  child.on("exit", (code, signal) =>
+    fail(new Error(`the process has ended (${code ?? signal}); see bench/results/stderr.txt`)),
+  );
   child.stdout.on("data", (chunk) => {
     if (!isExpected)
       return fail(new Error(`output that nobody asked for: ${chunk.toString().slice(0, 500)}`));

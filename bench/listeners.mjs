@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { bundle } from "./bundle.mjs";
+import { stderr } from "./stderr.mjs";
 
 /** A server of `servers/` in a process of its own. Those that import from src/ are bundled first. */
 export async function startListener(
@@ -13,7 +14,7 @@ export async function startListener(
     ? await bundle(name)
     : fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url));
   const child = spawn(process.execPath, ["--expose-gc", ...args, file, ...words], {
-    stdio: ["pipe", "pipe", "inherit"],
+    stdio: ["pipe", "pipe", stderr],
   });
   const [line] = await once(child.stdout, "data");
   return {

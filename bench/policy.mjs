@@ -49,7 +49,11 @@ async function run({ rounds = 2_000 } = {}) {
     throw new Error("the policies decide otherwise than they should");
   for (let at = 0; at < rounds; at++) open.refuses(kept);
   const contextual = times(rounds, () => open.refuses(kept));
-  const applying = times(rounds / 4, () => all.refuses(kept));
+  for (let at = 0; at < rounds; at++) all.refuses(kept);
+  const applying = times(rounds, () => all.refuses(kept));
+  const etc = { ...kept, arguments: { path: "/etc/55/hosts" } };
+  for (let at = 0; at < rounds / 4; at++) all.refuses(etc);
+  const hit = times(rounds / 4, () => all.refuses(etc));
   const first = tools.map((tool) => time(() => fixed.refuses(request(tool))));
   const list = times(20, () => tools.filter((tool) => fixed.shows(kept.caller, { tool })));
   return [
@@ -67,7 +71,8 @@ async function run({ rounds = 2_000 } = {}) {
       { atMost: 150 },
       `p50 of ${rounds}; least ${short(Math.min(...contextual) * 1_000)}, p99 ${short(percentile(contextual, 0.99) * 1_000)} µs`,
     ),
-    row("the same, all 100 of which can apply", median(applying) * 1_000, "µs"),
+    row("the same, all 100 of which can apply", median(applying) * 1_000, "µs", { atMost: 150 }),
+    row("the same, and one of them applies", median(hit) * 1_000, "µs", { atMost: 150 }),
     row("the first decision about a tool", median(first) * 1_000, "µs"),
     row("which of 1,000 tools to list, decided before", median(list), "ms"),
     row("loading Cedar, once", loadMs, "ms"),

@@ -1,16 +1,22 @@
-// GUILDHALL_DATA=<folder of tools.*.jsonl and tasks.*.jsonl> node --expose-gc bench/recall.mjs [--only <set>] [--speed <tools>] [--json]
-// How often `find_tools` finds what a task needs, with plain BM25 beside it, and how good the groups are. See docs/figures.md.
+// GUILDHALL_DATA=<folder of tools.*.jsonl and tasks.*.jsonl> node --expose-gc bench/recall.mjs [--only <set>] [--speed <tools>] [--json | --table]
+// How often `find_tools` finds what a task needs, with plain BM25 beside it, and how good the groups are. `--table` prints the tables of docs/figures.md.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { measureGroups, shuffled } from "./recall/groups.mjs";
 import { measure, noteOwners } from "./recall/measure.mjs";
 import { createPlainRanker } from "./recall/plain.mjs";
+import { print, printTables } from "./recall/print.mjs";
 import { readLines, readSets, toolkitsOf } from "./recall/sets.mjs";
 import { load } from "./recall/source.mjs";
 import { measureSpeed } from "./recall/speed.mjs";
 
 const { values: options } = parseArgs({
-  options: { only: { type: "string" }, speed: { type: "string" }, json: { type: "boolean" } },
+  options: {
+    only: { type: "string" },
+    speed: { type: "string" },
+    json: { type: "boolean" },
+    table: { type: "boolean" },
+  },
 });
 const folder = process.env.GUILDHALL_DATA;
 if (!folder)
@@ -42,6 +48,7 @@ const report = readSets(folder)
   .filter(({ name }) => options.only === undefined || options.only === name)
   .map(measureSet);
 if (options.json) console.log(JSON.stringify(report, undefined, 2));
+else if (options.table) printTables(report);
 else print(report);
 
 function measureSet({ name, use, toolkits, tasks }) {
@@ -76,40 +83,4 @@ function measureGroupings(toolkits, tasks, ranker) {
     { grouping: "ours", ms, ...figures(groups) },
     { grouping: "random", ...figures(random) },
   ];
-}
-
-function print(sets) {
-  console.log(
-    "| set | tools/servers | tasks | ranker | R@1 | R@3 | R@5 | R@10 | MRR | server@1 |\n|---|---|---|---|---|---|---|---|---|---|",
-  );
-  for (const { name, use, tools, servers, tasks, ours, plain } of sets) {
-    const cells = (figures) =>
-      Object.values(figures)
-        .map((value) => value.toFixed(1))
-        .join(" | ");
-    console.log(
-      `| ${name}${use && ` (${use})`} | ${tools}/${servers} | ${tasks} | ours | ${cells(ours)} |`,
-    );
-    console.log(`| | | | plain BM25 | ${cells(plain)} |`);
-  }
-  console.log(
-    "\n| set | groups | sizes least/median/most | one serves | by description hit@1 | R@2 | R@3 | by vote hit@1 | R@2 | R@3 | ms |\n|---|---|---|---|---|---|---|---|---|---|---|",
-  );
-  for (const { name, groups } of sets) {
-    for (const { grouping, ms, count, sizes, oneServes, byDescription, byVote } of groups) {
-      const cells = [byDescription, byVote].flatMap((route) =>
-        ["hit@1", "R@2", "R@3"].map((figure) => route[figure].toFixed(1)),
-      );
-      console.log(
-        `| ${name} | ${count} ${grouping} | ${sizes.least}/${sizes.median}/${sizes.most} | ${oneServes.toFixed(1)} | ${cells.join(" | ")} | ${ms?.toFixed(0) ?? ""} |`,
-      );
-    }
-  }
-  const held = sets.filter(({ use }) => use === "");
-  const gain =
-    held.reduce((sum, { ours, plain }) => sum + ours["R@5"] - plain["R@5"], 0) / held.length;
-  if (held.length > 0)
-    console.log(
-      `\nmean gain in R@5 over plain BM25 on sets not trained on (settings were chosen while looking at livemcp, livemcp-steps and bfclmt): ${gain.toFixed(1)}`,
-    );
 }

@@ -3,6 +3,7 @@ import { startClient } from "./line-client.mjs";
 import { memoryOf } from "./listeners.mjs";
 import { echoCall, inTurns, pathOf } from "./processes.mjs";
 import { createProject, upstreamCommand } from "./projects.mjs";
+import { countPerCall, cpuPerCall } from "./work.mjs";
 
 /** Client, hall and upstream over stdio, beside a process that only passes the bytes; and through a second hall process. */
 export default { name: "relay", run };
@@ -24,17 +25,18 @@ async function run({ rounds = 5 } = {}) {
     ]),
   );
   const memory = [];
+  const cpu = [];
+  const made = {};
   try {
     project.command("build", "--yes");
     for (let round = 0; round < rounds; round++) {
       const [relay, json] = ["byte", "json"].map((name) =>
         startClient(process.execPath, [pathOf(`servers/${name}-relay.mjs`), ...upstreamCommand]),
       );
-      await measure({ relay, json, alone: project.start("--alone") }, figures, [
-        "p50",
-        "perSecond",
-        "large",
-      ]);
+      const alone = project.start("--alone");
+      await measure({ relay, json, alone }, figures, ["p50", "perSecond", "large"], async () =>
+        cpu.push(await cpuPerCall(alone, { calls: pipelined.calls * pipelined.blocks, depth })),
+      );
       const first = project.start();
       // The one that answers first is the hall.
       await first.initialize();
@@ -43,6 +45,8 @@ async function run({ rounds = 5 } = {}) {
         memory.push(memoryOf(attached.pid)),
       );
     }
+    for (const what of ["promises", "bytes"])
+      made[what] = await countPerCall(project, what, { calls: pipelined.calls, depth });
   } finally {
     project.remove();
   }
@@ -72,6 +76,21 @@ async function run({ rounds = 5 } = {}) {
       "µs",
       { below: 1.3 },
     ),
+    row(
+      `main thread per relayed call, ${depth} in flight`,
+      median(cpu.map(({ main }) => main)),
+      "µs of CPU",
+      { atMost: 12 },
+    ),
+    row(
+      "the writer's thread per relayed call",
+      median(cpu.map(({ writer }) => writer)),
+      "µs of CPU",
+      { atMost: 6 },
+      "on the other core",
+    ),
+    row("promises per relayed call", made.promises, "promises", { atMost: 6 }),
+    row("memory allocated per relayed call", made.bytes, "bytes", {}, "nearly all short-lived"),
     row(
       "memory of an attached mcp",
       median(memory),
@@ -121,7 +140,7 @@ async function measure(clients, figures, wanted, finished = () => {}) {
     await inTurns(count, names, block);
     for (const name of names) figures[name][figure].push(percentile(measured[name][figure], 0.5));
   }
-  finished();
+  await finished();
   for (const name of names.reverse()) await clients[name].stop();
 }
 

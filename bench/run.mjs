@@ -1,4 +1,4 @@
-// npm run bench [-- --only stdio|cold|slo|http|door|http-relay|relay|lock|sandbox|registry|store|lisp|code|programs|planner|policy|tui|page|workflow|commands] [--rounds N] [--json]
+// npm run bench [-- --only stdio|cold|slo|http|door|http-relay|relay|growth|peers|lock|sandbox|registry|store|lisp|code|programs|planner|policy|tui|page|workflow|commands|soak] [--rounds N] [--json]
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -7,11 +7,13 @@ import coldStart from "./cold-start.mjs";
 import commands from "./commands.mjs";
 import door from "./door.mjs";
 import { short } from "./figures.mjs";
+import growth from "./growth.mjs";
 import http from "./http.mjs";
 import httpRelay from "./http-relay.mjs";
 import lisp from "./lisp.mjs";
 import lock from "./lock.mjs";
 import page from "./page.mjs";
+import peers from "./peers.mjs";
 import planner from "./planner.mjs";
 import policy from "./policy.mjs";
 import programs from "./programs.mjs";
@@ -19,6 +21,7 @@ import registry from "./registry.mjs";
 import relay from "./relay.mjs";
 import sandbox from "./sandbox.mjs";
 import slo from "./slo.mjs";
+import soak from "./soak.mjs";
 import stdio from "./stdio.mjs";
 import store from "./store.mjs";
 import tui from "./tui.mjs";
@@ -32,6 +35,8 @@ const scenarios = [
   door,
   httpRelay,
   relay,
+  growth,
+  peers,
   lock,
   sandbox,
   registry,
@@ -45,15 +50,18 @@ const scenarios = [
   page,
   workflow,
   commands,
+  soak,
 ];
 
 const { values: options } = parseArgs({
   options: { only: { type: "string" }, rounds: { type: "string" }, json: { type: "boolean" } },
 });
-const chosen = scenarios.filter(({ name }) => options.only === undefined || options.only === name);
+const chosen = scenarios.filter(({ name, isOnRequest }) =>
+  options.only === undefined ? !isOnRequest : options.only === name,
+);
 if (chosen.length === 0)
   throw new Error(
-    `there is no scenario "${options.only}"; there is: ${scenarios.map(({ name }) => name).join(", ")}`,
+    `unknown scenario "${options.only}" (expected: ${scenarios.map(({ name }) => name).join(", ")})`,
   );
 
 const report = {

@@ -15,9 +15,10 @@ const bytesMax = 150 * 1024;
 export async function buildWeb(folder) {
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { page: "web/main.tsx" },
+    entryPoints: { page: "web/main.ts" },
     outdir: `${folder}/assets`,
     bundle: true,
+    splitting: true,
     format: "esm",
     platform: "browser",
     target: "es2022",
@@ -31,6 +32,7 @@ export async function buildWeb(folder) {
     publicPath: "/assets",
     entryNames: "[name]-[hash]",
     assetNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
     logLevel: "warning",
   });
   mkdirSync(`${folder}/assets`, { recursive: true });
@@ -40,14 +42,15 @@ export async function buildWeb(folder) {
   }
 
   const outputs = Object.entries(metafile.outputs);
-  const [script, { cssBundle }] = outputs.find(
-    ([, { entryPoint }]) => entryPoint === "web/main.tsx",
-  );
-  const icon = outputs.find(([path]) => path.endsWith(".svg"))[0];
+  const outputOf = (entry) => outputs.find(([, { entryPoint }]) => entryPoint === entry)[0];
+  const assetOf = (extension) => outputs.find(([path]) => path.endsWith(extension))[0];
+  const script = outputOf("web/main.ts");
   const html = readFileSync(`${root}web/index.html`, "utf8")
     .replace("%script%", basename(script))
-    .replace("%style%", basename(cssBundle))
-    .replace("%icon%", basename(icon));
+    .replace("%style%", basename(metafile.outputs[script].cssBundle))
+    .replace("%icon%", basename(assetOf(".svg")))
+    .replace("%font%", basename(assetOf(".woff2")))
+    .replace("%preloads%", preloads(outputOf("web/app.tsx"), metafile.outputs).join("\n    "));
   writeFileSync(`${folder}/index.html`, html);
 
   const bytes = outputFiles
@@ -58,4 +61,13 @@ export async function buildWeb(folder) {
   if (bytes > bytesMax)
     throw new Error(`the page has ${bytes} bytes compressed; the limit is ${bytesMax}`);
   return bytes;
+}
+
+/** The browser fetches a script and all it imports at once, not one after the other. */
+function preloads(script, outputs) {
+  const found = new Set([script]);
+  for (const path of found)
+    for (const { path: imported, kind } of outputs[path].imports)
+      if (kind === "import-statement") found.add(imported);
+  return [...found].map((path) => `<link rel="modulepreload" href="/assets/${basename(path)}" />`);
 }

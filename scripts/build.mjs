@@ -26,10 +26,11 @@ const entryPoints = {
   cli: "src/cli/main.ts",
   index: "src/index.ts",
   "document-worker": "src/toolkits/document/worker.ts",
-  "picture-worker": "src/tui/picture-worker.ts",
   "lisp-worker": "src/toolkits/programs/lisp/worker.ts",
   "js-worker": "src/toolkits/programs/js/worker.ts",
   "store-worker": "src/store/store-worker.ts",
+  "install-network": "src/upstream/sandbox/install-network.ts",
+  "module-host": "src/author/module-host.ts",
   "openapi-worker": "src/upstream/openapi/worker.ts",
   "validation-worker": "src/gateway/validation-worker.ts",
 };
@@ -50,7 +51,7 @@ const options = {
   external: ["@cedar-policy/cedar-wasm/nodejs"],
 };
 
-// What processes load to begin with, and who else needs parts of that.
+// The modules that processes load first, and other users of them.
 const { cli: main, index: library, ...workers } = entryPoints;
 const starts = {
   cli: [main],

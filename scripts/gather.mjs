@@ -24,6 +24,7 @@ export function gather(inputs, { starts, others, main, hall }, root) {
     const name = `part:${[...needing, ...(count === 0 ? [] : count === 1 ? ["one outside"] : ["some outside"])].join(", ")}`;
     parts.set(name, [...(parts.get(name) ?? []), file]);
   }
+  joinSmall(parts, (file) => inputs[file].bytes);
   const neededBy = (entry) => {
     const files = reach(inputs, [entry]);
     return [...parts.keys()].filter((name) => parts.get(name).some((file) => files.has(file)));
@@ -58,6 +59,23 @@ export function gather(inputs, { starts, others, main, hall }, root) {
   };
 }
 
+/** Small parts that commands without a hall need too become one: what they import, such a command has anyway. */
+function joinSmall(parts, bytesOf) {
+  const small = [...parts].filter(
+    ([name, files]) =>
+      name.includes("some outside") &&
+      files.reduce((sum, file) => sum + bytesOf(file), 0) < smallBytes,
+  );
+  for (const [name] of small) parts.delete(name);
+  if (small.length > 0)
+    parts.set(
+      "part:small",
+      small.flatMap(([, files]) => files),
+    );
+}
+
+const smallBytes = 10_000;
+
 const importing = (paths) => paths.map((path) => `import ${JSON.stringify(path)};\n`).join("");
 
 /** Everything that is there once these entries are loaded. */
@@ -69,14 +87,14 @@ function reach(inputs, entries) {
   return reached;
 }
 
-/** What a module loads when it comes to that. */
+/** The modules that a module imports dynamically. */
 function laterOf(inputs, file) {
   return inputs[file].imports.flatMap(({ path, kind, external }) =>
     kind === "dynamic-import" && !external ? [path] : [],
   );
 }
 
-/** What a process can load, one `import()` after another, without loading the hall: the files of each. */
+/** The files that a process can load, one `import()` after another, without loading the hall. */
 function outsideHall(inputs, main, hall) {
   const found = new Map([[main, reach(inputs, [main])]]);
   for (const [, files] of found) {

@@ -51,7 +51,7 @@ const overrides = layers.map((layer, index) => ({
                   .slice(index + 1)
                   .filter((other) => !inner[layer]?.includes(other))
                   .flatMap(imports),
-                message: `src/${layer} may import only what stands before it in scripts/layers.mjs.`,
+                message: `src/${layer} may import only the folders before it in scripts/layers.mjs.`,
               },
             ],
           },

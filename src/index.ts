@@ -2,25 +2,35 @@
 
 export {
   type AuthoredTool,
+  getToolSchema,
+  getToolSchema as get_tool_schema,
   type Handler,
+  listRegisteredTools,
+  listRegisteredTools as list_registered_tools,
+  type RegisteredTool,
   type Schema,
   type ToolkitOptions,
   type ToolOptions,
   tool,
   toolkit,
 } from "./author/author.ts";
-export { type ConnectOptions, type ConnectTarget, connect } from "./author/connect.ts";
 export {
-  getToolSchema,
-  getToolSchema as get_tool_schema,
-  listRegisteredTools,
-  listRegisteredTools as list_registered_tools,
-  type RegisteredTool,
-} from "./author/inspect.ts";
-export { type ListedTool, MCPClient, type MCPClientTarget } from "./author/mcp-client.ts";
+  type ConnectOptions,
+  type ConnectTarget,
+  connect,
+  type ListedTool,
+  MCPClient,
+  type MCPClientTarget,
+} from "./author/connect.ts";
 export { type Registered, type RegisterOptions, register } from "./author/register.ts";
-export { type ServeOptions, type Serving, serve } from "./author/serve.ts";
-export { type MCPServer, type MCPServerOptions, startMCPServer } from "./author/start-server.ts";
+export {
+  type MCPServer,
+  type MCPServerOptions,
+  type ServeOptions,
+  type Serving,
+  serve,
+  startMCPServer,
+} from "./author/serve.ts";
 export {
   MCPToolCall,
   MCPToolResult,

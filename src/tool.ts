@@ -33,7 +33,7 @@ export interface ToolFacts {
   readonly cacheTtl?: number | undefined;
   /** Every call requires approval, even if the tool is trusted, and also in nested calls. */
   readonly asksEachTime?: boolean;
-  /** What a call with these arguments means for the flow guard; replaces the judgement by name. */
+  /** The facts of a call with these arguments for the flow guard; they replace the judgement by name. */
   readonly flow?: (args: JsonObject) => Partial<FlowMarks>;
   /** It cannot be called, directly or indirectly, from within its own call. */
   readonly isNotReentrant?: boolean;
@@ -44,7 +44,7 @@ export interface ToolFacts {
   readonly hideSecrets?: (args: JsonObject) => ((value: unknown) => unknown) | undefined;
 }
 
-/** What the flow guard must know of a tool. */
+/** Facts about a tool for the flow guard. */
 export interface FlowMarks {
   /** It reads content that strangers wrote. */
   readonly bringsIn: boolean;
@@ -83,6 +83,14 @@ export interface Call {
   target?: Target | undefined;
   /** Time spent on loading code, which is not recorded as the tool's. Set in place. */
   loadingMs?: number;
+  /** Set in place for a call that is sent on as JSON: the request and the record share one text. */
+  written?: Written | undefined;
+}
+
+/** A value and its JSON text. The text is used for this very object only. */
+export interface Written {
+  readonly value: JsonObject;
+  readonly text: string;
 }
 
 export interface Target {
@@ -139,7 +147,7 @@ export interface ClientLink {
   onClosed(listener: () => void): void;
 }
 
-/** What a toolkit may use during a call. */
+/** The services that a toolkit may use during a call. */
 export interface CallContext {
   /** Cancelled when the caller cancels or the deadline passes: `scope.signal`, `scope.remainingMs`. */
   readonly scope: Scope;
@@ -173,6 +181,8 @@ export interface CallContext {
   readonly caller?: Caller;
   /** Taint of the conversation, for tools that store content for later. Absent without a flow guard. */
   readonly flow?: Flow | undefined;
+  /** The arguments as JSON, for upstreams. Set in place. */
+  written?: Written | undefined;
 }
 
 /** The state of a running task. */
@@ -197,7 +207,7 @@ export interface Flow {
   add(taint: Taint): void;
 }
 
-/** What a conversation has read: for each kind, the first tool that did. */
+/** The kinds of content that a conversation has read: for each, the first tool that did. */
 export interface Taint {
   /** Content that strangers wrote. */
   readonly outside?: string | undefined;

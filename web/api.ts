@@ -26,7 +26,31 @@ export async function ask<M extends keyof PageMethods>(
   return post(method, params) as Promise<PageMethods[M]["result"]>;
 }
 
-export async function signIn(given: { code: string } | { token: string }): Promise<void> {
+/** A sign-in at an issuer that has begun; its secrets stay in this tab. */
+export interface BegunSignIn {
+  readonly url: string;
+  readonly state: string;
+  readonly verifier: string;
+}
+
+interface IssuerAnswer extends Omit<BegunSignIn, "url"> {
+  readonly issuer: string;
+  readonly answer: string;
+}
+
+/** The issuers at which people can sign in. */
+export async function readIssuers(): Promise<readonly string[]> {
+  const { issuers } = (await post("sign-in", {})) as { issuers: readonly string[] };
+  return issuers;
+}
+
+export async function beginSignIn(issuer: string): Promise<BegunSignIn> {
+  return (await post("sign-in", { issuer })) as BegunSignIn;
+}
+
+export async function signIn(
+  given: { code: string } | { token: string } | IssuerAnswer,
+): Promise<void> {
   const { csrf } = (await post("sign-in", given)) as { csrf: string };
   localStorage.setItem(csrfKey, csrf);
 }
@@ -85,10 +109,11 @@ export async function followEvents(
   let last = after;
   let waitMs = retryMs;
   while (!signal.aborted) {
+    const turn = await takeTurn(signal);
     try {
       const response = await send("/api/page/events", {
         headers: { ...csrf(), ...(last === "" ? {} : { "last-event-id": last }) },
-        signal,
+        signal: turn.signal,
       });
       if (response.status === 401) return connected("signed-out");
       if (!response.ok || !response.body) throw new Offline("no event stream");
@@ -100,8 +125,11 @@ export async function followEvents(
       });
     } catch {
       // Lost below.
+    } finally {
+      turn.end();
     }
-    if (signal.aborted) return;
+    // Another hidden page has the stream; this one continues when it is shown.
+    if (turn.signal.aborted) continue;
     connected("lost");
     await new Promise((resolve) => setTimeout(resolve, waitMs));
     waitMs = Math.min(waitMs + retryMs, retryMsMax);
@@ -111,6 +139,55 @@ export async function followEvents(
 const retryMs = 300;
 const retryMsMax = 3_000;
 
+interface Turn {
+  /** Aborted when the page has to let go of its stream. */
+  readonly signal: AbortSignal;
+  end(): void;
+}
+
+/**
+ * A browser opens six connections to a hall, for all pages together, and a stream takes one of them. Every page that
+ * is shown has a stream, and of the hidden ones one, which notifies.
+ */
+async function takeTurn(signal: AbortSignal): Promise<Turn> {
+  // Absent where the address is not trustworthy: HTTP to another machine.
+  const { locks } = navigator as { readonly locks?: LockManager };
+  if (!locks) return { signal, end() {} };
+  if (document.visibilityState === "visible") return endWhenHidden(signal);
+  const shown = new AbortController();
+  const show = (): void => shown.abort();
+  document.addEventListener("visibilitychange", show);
+  try {
+    return { signal, end: await takeLock(locks, AbortSignal.any([signal, shown.signal])) };
+  } catch {
+    // Shown, or signed out, before its turn came.
+    return signal.aborted ? { signal, end() {} } : takeTurn(signal);
+  } finally {
+    document.removeEventListener("visibilitychange", show);
+  }
+}
+
+function endWhenHidden(signal: AbortSignal): Turn {
+  const hidden = new AbortController();
+  const hide = (): void => hidden.abort();
+  document.addEventListener("visibilitychange", hide);
+  return {
+    signal: AbortSignal.any([signal, hidden.signal]),
+    end: () => document.removeEventListener("visibilitychange", hide),
+  };
+}
+
+/** Resolves with the function that releases it. */
+function takeLock(locks: LockManager, signal: AbortSignal): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    const hold = (): Promise<void> => new Promise((release) => resolve(release));
+    locks.request("guildhall events", { signal }, hold).catch(reject);
+  });
+}
+
+/** The hall sends something every 15 s; without it the connection is lost, such as after a sleep. */
+const quietMsMax = 45_000;
+
 async function readEvents(
   body: ReadableStream<Uint8Array>,
   heard: (id: string, data: string) => void,
@@ -119,7 +196,8 @@ async function readEvents(
   const decoder = new TextDecoder();
   let text = "";
   for (;;) {
-    const { done, value } = await reader.read();
+    const timer = setTimeout(() => void reader.cancel(), quietMsMax);
+    const { done, value } = await reader.read().finally(() => clearTimeout(timer));
     if (done) return;
     text += decoder.decode(value, { stream: true });
     const blocks = text.split("\n\n");

@@ -1,24 +1,38 @@
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { ask } from "./api.ts";
+import type { First } from "./first.ts";
 import { Keys } from "./parts/keys.tsx";
 import { Nav } from "./parts/nav.tsx";
 import { Toasts } from "./parts/shown.tsx";
 import { useRoute } from "./router.ts";
+import { Own } from "./screens/own.tsx";
 import { findScreen } from "./screens/screens.ts";
 import { SignIn } from "./screens/sign-in.tsx";
-import { begin, failureOf, follow, useConnection, useEvents } from "./store.ts";
+import { begin, failureOf, follow, useConnection, useData, useEvents } from "./store.ts";
 
-export function App() {
+/** Shows the page, with the answers that are on their way. */
+export function start(first: First | undefined): void {
+  const root = document.getElementById("app");
+  if (!root) return;
+  if (first) void begin(first);
+  render(<App />, root);
+}
+
+function App() {
   const connection = useConnection();
   const route = useRoute();
   const isCode = route[0] === "sign-in";
 
-  useLayoutEffect(() => {
-    if (!isCode) void begin();
-  }, []);
-
   if (isCode || connection === "signed-out") return <SignIn code={isCode ? route[1] : undefined} />;
-  return connection === "starting" ? null : <Frame route={route} />;
+  return connection === "starting" ? null : <SignedIn route={route} />;
+}
+
+function SignedIn({ route }: { readonly route: readonly string[] }) {
+  // The first answers have it.
+  const { data: session } = useData("session", {});
+  const seesMore = session?.scopes.some((scope) => scope === "read" || scope === "admin") ?? true;
+  return route[0] === "own" || !seesMore ? <Own seesMore={seesMore} /> : <Frame route={route} />;
 }
 
 function Frame({ route }: { readonly route: readonly string[] }) {

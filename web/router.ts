@@ -1,7 +1,7 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 /** The address after `#/`: a screen, what is selected in it, and more. */
-export type Route = readonly string[];
+type Route = readonly string[];
 
 function read(): Route {
   return location.hash
@@ -18,7 +18,8 @@ function read(): Route {
 
 export function useRoute(): Route {
   const [route, setRoute] = useState(read);
-  useEffect(() => {
+  // Before the browser paints: the address may change until then.
+  useLayoutEffect(() => {
     const follow = (): void => setRoute(read());
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);

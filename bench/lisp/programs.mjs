@@ -1,6 +1,6 @@
 /**
  * What the Lisps are timed on. `lisp` runs in ours, SBCL, JSCL and, unless `plain` says it in simpler forms, in the naive walker; `scheme` is the same in
- * Scheme. `size` is what SBCL and the naive walker get, `smallSize` what the interpreters from npm can bear; `SIZE` in a program stands for it.
+ * Scheme. Those with `onlySbcl` use parts of the language that the others do not have. `size` is what SBCL and the naive walker get, `smallSize` what the interpreters from npm can bear; `SIZE` in a program stands for it.
  */
 export const programs = [
   {
@@ -85,6 +85,60 @@ export const programs = [
       "(define (sums n) (let loop ((i 1) (s 0)) (if (> i n) s (loop (+ i 1) (+ s (* i 2))))))",
     scheme: "(sums SIZE)",
     answer: (n) => n * (n + 1),
+  },
+  {
+    name: "mapcar and reduce",
+    onlySbcl: true,
+    size: 100_000,
+    define: `(defvar *numbers* (loop for i below 100000 collect i))
+(defun chain (list) (reduce #'+ (remove-if (lambda (x) (= 0 (mod x 3))) (mapcar (lambda (x) (* x 2)) list))))`,
+    lisp: "(chain *numbers*)",
+    answer: (n) => {
+      let total = 0;
+      for (let i = 0; i < n; i++) if ((i * 2) % 3 !== 0) total += i * 2;
+      return total;
+    },
+  },
+  {
+    name: "generic calls",
+    onlySbcl: true,
+    size: 75_000,
+    define: `(defclass circle () ((radius :initarg :radius :reader radius)))
+(defclass square () ((side :initarg :side :reader side)))
+(defgeneric area (shape))
+(defmethod area ((shape circle)) (* 3 (radius shape)))
+(defmethod area ((shape square)) (side shape))
+(defun areas (n) (let ((a (make-instance 'circle :radius 2)) (b (make-instance 'square :side 3)) (sum 0))
+  (dotimes (i n) (incf sum (area a)) (incf sum (area b)))
+  sum))`,
+    lisp: "(areas SIZE)",
+    answer: (n) => 9 * n,
+  },
+  {
+    name: "loop with a condition",
+    onlySbcl: true,
+    size: 1_000_000,
+    define: "(defun evens (n) (loop for i from 1 to n when (evenp i) sum i))",
+    lisp: "(evens SIZE)",
+    answer: (n) => (n / 2) * (n / 2 + 1),
+  },
+  {
+    name: "matrix product",
+    onlySbcl: true,
+    size: 60,
+    define: `(defun product (a b c n)
+  (dotimes (i n c) (dotimes (j n) (let ((s 0)) (dotimes (k n) (incf s (* (aref a i k) (aref b k j)))) (setf (aref c i j) s)))))
+(defun matrix (n value) (make-array (list n n) :initial-element value))`,
+    lisp: "(aref (product (matrix SIZE 2) (matrix SIZE 3) (matrix SIZE 0) SIZE) 1 1)",
+    answer: (n) => 6 * n,
+  },
+  {
+    name: "signalled errors",
+    onlySbcl: true,
+    size: 10_000,
+    define: `(defun fail (n) (let ((caught 0)) (dotimes (i n) (handler-case (error "bad ~a" i) (error () (incf caught)))) caught))`,
+    lisp: "(fail SIZE)",
+    answer: (n) => n,
   },
 ];
 

@@ -19,7 +19,9 @@ function answer({ id, method, params }) {
   return JSON.stringify({
     jsonrpc: "2.0",
     id,
-    result: params._meta ? { resultType: "complete", content, _meta: signature } : { content },
+    result: params._meta
+      ? { resultType: "complete", content, isError: false, _meta: signature }
+      : { content, isError: false },
   });
 }
 

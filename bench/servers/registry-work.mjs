@@ -3,6 +3,7 @@
 import { breakCircuits } from "../../src/gateway/breaker.ts";
 import { limitConcurrency, limitRates } from "../../src/gateway/limits.ts";
 import { retryIdempotent } from "../../src/gateway/retry.ts";
+import { compileStages } from "../../src/gateway/stage.ts";
 import { createValidators } from "../../src/gateway/validate.ts";
 import { createHealthBook } from "../../src/registry/health.ts";
 import { createEchoToolkit, echoArguments, echoTool } from "./echo-tool.mjs";
@@ -16,12 +17,15 @@ const outcome = { content: [] };
 const answer = () => Promise.resolve(outcome);
 const stages = {
   bare: answer,
-  limited: [
-    limitRates(limits),
-    breakCircuits({ health, registry: undefined }),
-    limitConcurrency(limits),
-    retryIdempotent(),
-  ].reduceRight((next, stage) => stage(next), answer),
+  limited: compileStages(
+    [
+      limitRates(limits),
+      breakCircuits({ health, registry: undefined }),
+      limitConcurrency(limits),
+      retryIdempotent(),
+    ],
+    answer,
+  ),
 };
 const toolkit = { ...createEchoToolkit(), source: "registered" };
 const call = {

@@ -1,5 +1,8 @@
-// A small upstream of the legacy era, written by hand: what stands behind the hall and behind the byte relay.
-import { echo, echoTool } from "./echo-tool.mjs";
+// A small upstream of the legacy era, written by hand: what stands behind the hall and behind the byte relay. The
+// argument is how many echo tools it has (default 1).
+import { createEchoTools, echo } from "./echo-tool.mjs";
+
+const echoTools = createEchoTools(Number(process.argv[2] ?? 1));
 
 const textTool = {
   name: "text",
@@ -36,9 +39,9 @@ function receive({ id, method, params }) {
         serverInfo: { name: "upstream-echo", version: "1.0.0" },
       });
     case "tools/list":
-      return answer(id, { tools: [echoTool, textTool] });
+      return answer(id, { tools: [...echoTools, textTool] });
     case "tools/call":
-      return answer(id, run[params.name](params.arguments));
+      return answer(id, (run[params.name] ?? echo)(params.arguments));
     default:
       process.stdout.write(
         `${JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: `Method not found: ${method}` } })}\n`,

@@ -1,7 +1,7 @@
 import { adviceForModel, contentForModel } from "../base/advice.ts";
 import { errorType, HallError } from "../base/errors.ts";
-import { createIds } from "../base/ids.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { createIds } from "../base/text.ts";
 import { createOwnToolkit, type OwnToolkit } from "../registry/own.ts";
 import type { CallContext, Outcome, Tool } from "../tool.ts";
 import type { AnswerParts } from "../toolkits/find/answer.ts";

@@ -202,7 +202,7 @@ function placeStrays(
 
 const akinStemsMin = 2;
 
-/** Where in the list the group stands that shares most words with a new toolkit, rare ones first. */
+/** The index of the group that shares most words with a new toolkit, rare ones first. */
 function findAkin(
   toolkit: Target["toolkit"],
   members: readonly Target[],

@@ -16,13 +16,15 @@ import {
   type AgentsLock,
   type FoldedAgent,
   type LockedAgent,
+  type Notes,
+  type NotesOptions,
+  parseNotes,
   readAgentFolder,
   readAgentsLock,
   writeAgentsLock,
 } from "./agent-folder.ts";
 import { groupCount, groupSize } from "./grouping/grouping.ts";
 import { describeUnknown, type SortedTools, sortTools } from "./groups.ts";
-import { type Notes, type NotesOptions, parseNotes } from "./notes.ts";
 import { type Proposal, type ProposeOptions, proposeAgents } from "./propose.ts";
 
 export interface PlanOptions extends NotesOptions {
@@ -109,15 +111,24 @@ function findPrevious(
   { agents, broken }: AgentFolder,
   lock: AgentsLock,
   regroup: boolean,
-): Pick<ProposeOptions, "previous" | "chosen"> {
+): Pick<ProposeOptions, "previous" | "chosen" | "edited"> {
   const unreadable = [...broken].flatMap((fileName) => lock.agents[fileName] ?? []);
   const isFirst = Object.keys(lock.agents).length === 0;
-  if (!regroup && !isFirst)
-    return { previous: [...agents.map(({ agent }) => agent), ...unreadable], chosen: [] };
-  const chosen = agents
+  const composed = agents
     .filter((folded) => findEdits(folded, lock.agents[folded.fileName]).length > 0)
     .map(({ agent }) => agent);
-  return { previous: [], chosen: [...chosen, ...unreadable] };
+  if (regroup || isFirst)
+    return { previous: [], chosen: [...composed, ...unreadable], edited: new Set() };
+  const rewritten = agents.filter(({ fileName, text }) => {
+    const last = lock.agents[fileName];
+    return last === undefined || writeAgentFile(last) !== text;
+  });
+  const edited = [...composed, ...rewritten.map(({ agent }) => agent), ...unreadable];
+  return {
+    previous: [...agents.map(({ agent }) => agent), ...unreadable],
+    chosen: [],
+    edited: new Set(edited.map(({ name }) => name)),
+  };
 }
 
 /** The last proposal for each agent, by its current name. */

@@ -4,13 +4,15 @@ import { safeNameOf } from "../registry/names.ts";
 import type { Target } from "../tool.ts";
 import { keyOf } from "../trust/trust.ts";
 import { type AgentFile, agentName } from "./agent-file.ts";
+import { findMembers, type Notes } from "./agent-folder.ts";
 import { groupBy } from "./groups.ts";
-import { findMembers, type Notes } from "./notes.ts";
 
 export interface ProposeOptions {
   readonly targets: readonly Target[];
   /** Agents that keep their tools and can get new ones. */
   readonly previous: readonly AgentFile[];
+  /** Those of them that a person has edited: they keep their names. */
+  readonly edited: ReadonlySet<string>;
   /** Agents that a person composed: no tool is added. */
   readonly chosen: readonly AgentFile[];
   /** The last proposal by name: an agent with the same tools keeps its text. */
@@ -28,6 +30,7 @@ export interface Proposal {
 export async function proposeAgents({
   targets,
   previous,
+  edited,
   chosen,
   proposed,
   notes,
@@ -44,6 +47,7 @@ export async function proposeAgents({
     .filter(({ name }) => !wanted.some((group) => group.name === name))
     .map(({ name, tools }) => ({
       name: stemOf(name),
+      mayBeRenamed: !edited.has(name),
       tools: keysOf(tools, targets).filter((key) => !isWanted.has(key)),
     }))
     .filter(({ tools }) => tools.length > 0);

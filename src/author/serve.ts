@@ -2,6 +2,8 @@ import { HallError } from "../base/errors.ts";
 import { createLog } from "../base/log.ts";
 import { version } from "../base/version.ts";
 import { createHall } from "../hall/hall.ts";
+import { serveProject } from "../hall/serve.ts";
+import { loadSettings } from "../hall/settings.ts";
 import { isLoopback } from "../server/http/guard.ts";
 import { listenHttp } from "../server/http/listener.ts";
 import { loadOwnToken } from "../server/http/tokens.ts";
@@ -79,4 +81,33 @@ function withoutPrefix(toolkit: Toolkit): Toolkit {
     health: () => toolkit.health(),
     close: () => toolkit.close(),
   };
+}
+
+export interface MCPServerOptions {
+  /** HTTP port, 0 for any free one. Default: the config's. */
+  readonly port?: number;
+  /** The project. Default: the current folder. */
+  readonly folder?: string;
+  /** The faces to list, as in the config. Default: agents. */
+  readonly expose?: string;
+  /** Lists never change. */
+  readonly isStatic?: boolean;
+}
+
+export interface MCPServer {
+  /** MCP over HTTP at this address and at `/mcp`, over WebSocket at `/ws`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Serves the agents of a project's hall over HTTP, as `guildhall serve --expose agents` does. */
+export async function startMCPServer({
+  port,
+  folder = process.cwd(),
+  expose = "agents",
+  isStatic = false,
+}: MCPServerOptions = {}): Promise<MCPServer> {
+  const settings = await loadSettings({ folder }, "warn", { listen: { port }, expose });
+  const { url, close } = await serveProject(settings, { isStatic });
+  return { url, close: () => close(1_000) };
 }

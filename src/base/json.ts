@@ -12,6 +12,17 @@ export type Json =
 /** An object from the wire. Its values are `unknown`: each reader checks what it needs. */
 export type JsonObject = { readonly [key: string]: unknown };
 
+/** Undefined if the text is not a JSON object. */
+export function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    // The caller decides what other text means.
+    return undefined;
+  }
+}
+
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -54,7 +65,11 @@ export function sortKeys(value: unknown, kept?: string, isKept = false): unknown
 
 /** SHA-256 of the text of `writeSorted`, as base64url: the order of keys does not matter. */
 export function hashOf(value: unknown): string {
-  return hash("sha256", writeSorted(value) ?? "", "base64url");
+  return hashText(writeSorted(value) ?? "");
+}
+
+export function hashText(text: string): string {
+  return hash("sha256", text, "base64url");
 }
 
 /**

@@ -36,7 +36,7 @@ export interface LogOptions {
 
 export function createLog({
   level = "info",
-  sink = process.stderr,
+  sink = stderrLines(),
   secrets = new Secrets(),
 }: LogOptions = {}): Log {
   let dropped = 0;
@@ -61,8 +61,13 @@ function createLevels(lowest: number, fixed: Fields, write: (line: string) => vo
     if (levels.indexOf(level) < lowest) return () => {};
     return (first: Fields | string, message?: string): void => {
       const [fields, msg] = typeof first === "string" ? [{}, first] : [first, message];
-      const line = { level, time: Date.now(), ...fixed, ...fields, msg };
-      write(`${JSON.stringify(line, (_key, value: unknown) => writable(value))}\n`);
+      const line = Object.assign({ level, time: Date.now() }, fixed, fields, { msg });
+      const isPlain = Object.values(line).every((value) => plainKinds.has(typeof value));
+      // A replacer costs as much as the rest of a short line.
+      const text = isPlain
+        ? JSON.stringify(line)
+        : JSON.stringify(line, (_key, value: unknown) => writable(value));
+      write(`${text}\n`);
     };
   };
   return {
@@ -72,6 +77,38 @@ function createLevels(lowest: number, fixed: Fields, write: (line: string) => vo
     warn: at("warn"),
     error: at("error"),
     child: (fields) => createLevels(lowest, { ...fixed, ...fields }, write),
+  };
+}
+
+const plainKinds: ReadonlySet<string> = new Set(["string", "number", "boolean", "undefined"]);
+
+let shared: LogSink | undefined;
+
+/**
+ * Stderr, written once per turn of the event loop: each write to it blocks. Lines that are left when
+ * the process exits are written then.
+ */
+export function stderrLines(): LogSink {
+  shared ??= gatherLines(process.stderr);
+  return shared;
+}
+
+function gatherLines(stream: NodeJS.WriteStream): LogSink {
+  let lines = "";
+  const flush = (): void => {
+    const text = lines;
+    lines = "";
+    if (text) stream.write(text);
+  };
+  process.on("exit", flush);
+  return {
+    write(line) {
+      if (!lines) setImmediate(flush);
+      lines += line;
+    },
+    get writableLength() {
+      return stream.writableLength + lines.length;
+    },
   };
 }
 

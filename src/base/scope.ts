@@ -1,4 +1,5 @@
 import { HallError } from "./errors.ts";
+import { arm, disarm } from "./timing.ts";
 
 /**
  * Deadline, cancellation and retry budget of one piece of work. Scopes form a tree: cancelling a
@@ -74,12 +75,18 @@ export class Scope {
 
   /** Calls back once, immediately if already cancelled. Returns a function that unsubscribes. */
   onCancel(listener: (reason: HallError) => void): () => void {
-    if (this.#cancelReason) {
-      listener(this.#cancelReason);
-      return () => {};
-    }
-    this.#addListener(listener);
+    this.attach(listener);
     return () => this.#removeListener(listener);
+  }
+
+  /** Like `onCancel`, without a function to unsubscribe: that is what `detach` does. */
+  attach(listener: Listener): void {
+    if (this.#cancelReason) notify(listener, this.#cancelReason);
+    else this.#addListener(listener);
+  }
+
+  detach(listener: Listener): void {
+    this.#removeListener(listener);
   }
 
   cancel(reason: HallError): void {
@@ -205,52 +212,9 @@ export class Scope {
 /** Retries of one tree, whichever layer makes them. */
 const retriesMax = 3;
 
-type Listener = Scope | ((reason: HallError) => void);
+type Listener = { cancel(reason: HallError): void } | ((reason: HallError) => void);
 
 function notify(listener: Listener, reason: HallError): void {
-  if (listener instanceof Scope) listener.cancel(reason);
-  else listener(reason);
-}
-
-/**
- * One coarse clock for all deadlines. A timer per call costs more than validating its arguments,
- * and nearly all are cleared unused. So scopes with a deadline are in a list that is checked 20
- * times a second while it is not empty; a deadline may fire 50 ms late. Each scope knows its index:
- * a Set with this turnover would retain removed entries (see slot-map.ts).
- */
-const armed: Scope[] = [];
-const tickMs = 50;
-let clock: NodeJS.Timeout | undefined;
-let tickedAt = 0;
-
-function arm(scope: Scope, now: number): void {
-  if (scope.place === undefined) scope.place = armed.push(scope) - 1;
-  // A clock that has not ticked for long was stopped, for example by a test that replaces timers.
-  if (clock && now - tickedAt < 20 * tickMs && now >= tickedAt) return;
-  clearInterval(clock);
-  clock = setInterval(tick, tickMs);
-  tickedAt = now;
-}
-
-function disarm(scope: Scope): void {
-  const { place } = scope;
-  if (place === undefined) return;
-  scope.place = undefined;
-  const last = armed.pop();
-  if (last === undefined || last === scope) return;
-  armed[place] = last;
-  last.place = place;
-}
-
-function tick(): void {
-  tickedAt = performance.now();
-  for (const scope of armed.filter(({ deadlineAt }) => deadlineAt <= tickedAt)) {
-    // An earlier callback may have disarmed it.
-    if (scope.place === undefined) continue;
-    disarm(scope);
-    scope.expire();
-  }
-  if (armed.length > 0) return;
-  clearInterval(clock);
-  clock = undefined;
+  if (typeof listener === "function") listener(reason);
+  else listener.cancel(reason);
 }

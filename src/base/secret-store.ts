@@ -1,17 +1,20 @@
 import { spawn } from "node:child_process";
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { HallError, messageOf } from "./errors.ts";
 import { dataFolder, makePrivateFolder, replacePrivate, withFileLock } from "./files.ts";
-import { isObject } from "./json.ts";
-import { openSealedFiles } from "./sealed-files.ts";
-import { readOwnFile } from "./user-key.ts";
+import { isObject, parseObject } from "./json.ts";
+import { loadUserKey, readOwnFile, readUserKey } from "./user-key.ts";
 
-/** A name, and the project it belongs to; without one it is the user's, for all projects. */
+/** A name and its owner: a project, or without one the user for all projects, or a person who calls the hall. */
 export interface SecretKey {
   readonly name: string;
   /** The real path of the project's folder. */
   readonly project?: string | undefined;
+  /** See `Person.user`: the value is for their calls only. */
+  readonly person?: string | undefined;
 }
 
 export interface KeptSecret extends SecretKey {
@@ -22,7 +25,7 @@ export interface KeptSecret extends SecretKey {
   readonly changedAt: number;
 }
 
-export type ReadSecret = SecretKey & ({ readonly value: string } | { readonly problem: string });
+type ReadSecret = SecretKey & ({ readonly value: string } | { readonly problem: string });
 
 /**
  * The user's secrets: in the system keyring if there is one that works, else in encrypted files. An index has the names
@@ -96,8 +99,8 @@ export function openSecretStore(
     async read(wanted) {
       const inKeyring = wanted.filter(({ kept }) => kept === "keyring");
       const answers = await readKeyring(keyring, inKeyring.map(idOf));
-      return wanted.map(({ name, project, kept }): ReadSecret => {
-        const key = { name, project };
+      return wanted.map(({ name, project, person, kept }): ReadSecret => {
+        const key = { name, project, person };
         const at = inKeyring.findIndex((each) => isSame(each, key));
         try {
           const value = kept === "file" ? files.read(idOf(key)) : answers(at);
@@ -156,22 +159,19 @@ function isInKeyring(secret: KeptSecret | undefined): boolean {
   return secret?.kept === "keyring" || secret?.isOldInKeyring === true;
 }
 
-function idOf({ name, project }: SecretKey): string {
-  return project === undefined ? `user ${name}` : `project ${project} ${name}`;
+/** A person's id has a line break before it, which no name of a secret has. */
+function idOf({ name, project, person }: SecretKey): string {
+  const id = project === undefined ? `user ${name}` : `project ${project} ${name}`;
+  return person === undefined ? id : `${id}\n${person}`;
 }
 
 function isSame(a: SecretKey, b: SecretKey): boolean {
-  return a.name === b.name && a.project === b.project;
+  return a.name === b.name && a.project === b.project && a.person === b.person;
 }
 
 function parseIndex(text: string, file: string): readonly KeptSecret[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value) && Array.isArray(value.secrets) && value.secrets.every(isKept))
-      return value.secrets;
-  } catch {
-    // Reported below.
-  }
+  const { secrets } = parseObject(text) ?? {};
+  if (Array.isArray(secrets) && secrets.every(isKept)) return secrets;
   throw new HallError("DENIED", `"${file}" is damaged`, {
     hint: "Remove it, then store your secrets again.",
   });
@@ -182,6 +182,7 @@ function isKept(value: unknown): value is KeptSecret {
     isObject(value) &&
     typeof value.name === "string" &&
     (value.project === undefined || typeof value.project === "string") &&
+    (value.person === undefined || typeof value.person === "string") &&
     (value.kept === "keyring" || value.kept === "file") &&
     typeof value.changedAt === "number"
   );
@@ -260,4 +261,80 @@ async function ask(requests: readonly Request[]): Promise<readonly (string | und
   if (!isObject(answer) || !Array.isArray(answer.answers))
     throw new Error("the system keyring did not answer");
   return answer.answers.map((value) => (typeof value === "string" ? value : undefined));
+}
+
+/**
+ * Secrets on disk: one encrypted file each, in a folder that only this user can use, with the key beside them. The id
+ * is authenticated too, so that a file cannot be put in the place of another.
+ */
+export interface SealedFiles {
+  /** Undefined if there is none. Throws DENIED if the file was changed, or is not this user's alone. */
+  read(id: string): string | undefined;
+  write(id: string, text: string): Promise<void>;
+  /** True if there was one. */
+  remove(id: string): Promise<boolean>;
+}
+
+const algorithm = "aes-256-gcm";
+const ivBytes = 12;
+const tagBytes = 16;
+const version = 1;
+
+export function openSealedFiles(folder: string): SealedFiles {
+  const fileOf = (id: string): string =>
+    join(folder, `${createHash("sha256").update(id).digest("hex").slice(0, 32)}.sealed`);
+
+  return {
+    read(id) {
+      const file = fileOf(id);
+      const bytes = readOwnFile(file);
+      if (!bytes) return undefined;
+      const key = readUserKey(folder);
+      const text = key && unseal(bytes, key, id);
+      if (text !== undefined) return text;
+      throw new HallError("DENIED", `"${file}" cannot be decrypted: it or its key was changed`, {
+        hint: "Store the secret again.",
+      });
+    },
+    async write(id, text) {
+      makePrivateFolder(folder);
+      const key = await loadUserKey(folder);
+      const iv = randomBytes(ivBytes);
+      const cipher = createCipheriv(algorithm, key.subarray(0, 32), iv, {
+        authTagLength: tagBytes,
+      }).setAAD(Buffer.from(id));
+      const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
+      await replacePrivate(
+        fileOf(id),
+        Buffer.concat([Buffer.of(version), iv, cipher.getAuthTag(), sealed]),
+      );
+    },
+    remove: (id) =>
+      rm(fileOf(id)).then(
+        () => true,
+        (error: NodeJS.ErrnoException) => {
+          if (error.code === "ENOENT") return false;
+          throw error;
+        },
+      ),
+  };
+}
+
+/** Undefined if it is not what was written under this id with this key. */
+function unseal(bytes: Buffer, key: Buffer, id: string): string | undefined {
+  const start = 1 + ivBytes + tagBytes;
+  if (bytes[0] !== version || bytes.length < start) return undefined;
+  try {
+    const decipher = createDecipheriv(
+      algorithm,
+      key.subarray(0, 32),
+      bytes.subarray(1, 1 + ivBytes),
+      { authTagLength: tagBytes },
+    )
+      .setAAD(Buffer.from(id))
+      .setAuthTag(bytes.subarray(1 + ivBytes, start));
+    return `${decipher.update(bytes.subarray(start), undefined, "utf8")}${decipher.final("utf8")}`;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 /** Text for people: lengths, counts, sizes and times, written the same way on every surface. */
 
 /** One line of at most `max` characters, cut at a word where possible, with an ellipsis. */
@@ -68,4 +69,13 @@ function editDistance(a: string, b: string): number {
     row = next;
   }
   return row[b.length] ?? 0;
+}
+
+/** Creates ids that are unique across halls and cheap: a random stem and a counter. */
+export function createIds(
+  prefix: string,
+  stem: string = randomBytes(6).toString("base64url"),
+): () => string {
+  let count = 0;
+  return () => `${prefix}_${stem}${(++count).toString(36)}`;
 }

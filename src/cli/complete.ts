@@ -1,15 +1,16 @@
 import { isObject, type JsonObject } from "../base/json.ts";
-import { projectFilesOf, readConfigFiles, userFileOf } from "../config/files.ts";
-import { findProject } from "../config/find-project.ts";
+import { findProject, projectFilesOf, readConfigFiles, userFileOf } from "../config/files.ts";
 import { parseDocument } from "../hall/import/document.ts";
 import { lockedTools, readLock } from "../upstream/lock.ts";
 import type { Commands, Declaration } from "./declaration.ts";
 import { clientIds, hallCommands } from "./hall-commands.ts";
+import { trustCommands } from "./trust-commands.ts";
 import { workCommands } from "./work-commands.ts";
 
 const commands: Commands = Object.assign(
   {},
   ...Object.values(hallCommands),
+  ...Object.values(trustCommands),
   ...Object.values(workCommands),
 );
 

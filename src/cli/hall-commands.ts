@@ -1,4 +1,4 @@
-import { type CommandGroups, collect, parseUntil, wholeNumber } from "./declaration.ts";
+import { type CommandGroups, collect, wholeNumber } from "./declaration.ts";
 import { mcpFlags } from "./mcp-flags.ts";
 
 export const clientIds =
@@ -13,10 +13,8 @@ const port = [
   "the port to listen on; 0 for any free one (default: the config's, else 8080)",
   wholeNumber("port", 0, 65_535),
 ] as const;
-const until = { "--until <time>": ["only for this long: 90s, 30m, 2h, 7d", parseUntil] } as const;
-const yes = { "-y, --yes": "do not ask" };
 
-/** The commands that set up, run and guard a hall, in the order a newcomer needs them. */
+/** The commands that set up and run a hall, in the order a newcomer needs them. */
 export const hallCommands: CommandGroups = {
   "Halls:": {
     mcp: {
@@ -57,21 +55,21 @@ export const hallCommands: CommandGroups = {
       does: "run `serve` for this project in the background, and print how to connect",
       options: { "--user": ofUser, "--port <number>": port },
       examples: ["start", "start --port 9000", "start --user"],
-      load: async () => (await import("./commands/start.ts")).runStart,
+      load: async () => (await import("./commands/serve.ts")).runStart,
     },
 
     stop: {
       does: "end the running hall of this project; running calls get a moment to finish",
       options: { "--user": ofUser },
       examples: ["stop", "stop --user"],
-      load: async () => (await import("./commands/start.ts")).runStop,
+      load: async () => (await import("./commands/serve.ts")).runStop,
     },
 
     open: {
       does: "open the page of the running hall in your browser, and print its address",
       options: { "--user": ofUser },
       examples: ["open", "open --json"],
-      load: async () => (await import("./commands/start.ts")).runOpen,
+      load: async () => (await import("./commands/serve.ts")).runOpen,
     },
 
     service: {
@@ -82,13 +80,13 @@ export const hallCommands: CommandGroups = {
           does: "write the service, which runs `serve --user`, and start it; shows it and asks first",
           options: asking,
           examples: ["service install", "service install --dry-run"],
-          load: async () => (await import("./commands/start.ts")).runServiceInstall,
+          load: async () => (await import("./commands/serve.ts")).runServiceInstall,
         },
         remove: {
           does: "stop the service and remove it",
           options: asking,
           examples: ["service remove"],
-          load: async () => (await import("./commands/start.ts")).runServiceRemove,
+          load: async () => (await import("./commands/serve.ts")).runServiceRemove,
         },
       },
     },
@@ -257,7 +255,10 @@ export const hallCommands: CommandGroups = {
       subcommands: {
         "set <name>": {
           does: "store a secret of this project; the value comes from a hidden prompt or from stdin",
-          options: { "--user": "for all your projects" },
+          options: {
+            "--user": "for all your projects",
+            "--person <user>": "for this person's calls only, where perPerson names it",
+          },
           examples: ["secret set GITHUB_TOKEN", "secret set OPENAI_API_KEY --user < key.txt"],
           load: async () => (await import("./commands/credentials.ts")).runSecretSet,
         },
@@ -268,7 +269,10 @@ export const hallCommands: CommandGroups = {
         },
         "remove <name>": {
           does: "remove a secret of this project",
-          options: { "--user": "remove it from those for all your projects" },
+          options: {
+            "--user": "remove it from those for all your projects",
+            "--person <user>": "remove the value of this person",
+          },
           examples: ["secret remove GITHUB_TOKEN"],
           load: async () => (await import("./commands/credentials.ts")).runSecretRemove,
         },
@@ -279,178 +283,7 @@ export const hallCommands: CommandGroups = {
       does: "check each configured server, or those named, and show how to fix it",
       options: { "--fix": "remove npx folders that an interrupted installation damaged" },
       examples: ["doctor", "doctor github", "doctor --fix", "doctor --json"],
-      load: async () => (await import("./commands/doctor.ts")).runDoctor,
-    },
-  },
-  "Trust:": {
-    "verify [server]": {
-      does: "review a server, or all: its command or URL, its tools' descriptions, and which calls require approval",
-      options: {
-        "-y, --yes":
-          "do not ask about each server: approve everything as it is marked, with one confirmation",
-      },
-      examples: ["verify", "verify github", "verify --yes --json"],
-      load: async () => (await import("./commands/verify.ts")).runVerify,
-    },
-
-    "diff [server]": {
-      does: "show what changed since the last review",
-      examples: ["diff", "diff github --json"],
-      load: async () => (await import("./commands/verify.ts")).runDiff,
-    },
-
-    "trust <name>": {
-      does: "allow calls of a tool, or of all tools of a server, without approval while their definitions stay the same",
-      options: until,
-      examples: [
-        "trust github.create_issue",
-        "trust github --until 2h",
-        "trust all",
-        "trust list",
-        "trust reset",
-      ],
-      load: async () => (await import("./commands/trust.ts")).runTrust,
-      subcommands: {
-        all: {
-          does: "allow calls of every reviewed tool without approval; shows the tools and asks first",
-          options: { ...until, ...yes },
-          examples: ["trust all", "trust all --until 2h --yes"],
-          load: async () => (await import("./commands/trust.ts")).runTrustAll,
-        },
-        "list [server]": {
-          does: "show the trust level of each tool, or of those of a server, and why its calls require approval",
-          examples: ["trust list", "trust list github --json"],
-          load: async () => (await import("./commands/trust.ts")).runTrustList,
-        },
-        "reset [server]": {
-          does: "forget all reviews and trust of this project, or of one server",
-          options: yes,
-          examples: ["trust reset", "trust reset github --yes"],
-          load: async () => (await import("./commands/trust.ts")).runTrustReset,
-        },
-      },
-    },
-
-    sandbox: {
-      does: "what confines each server, and what it may use",
-      examples: ["sandbox list", "sandbox explain github", "sandbox learn github"],
-      subcommands: {
-        list: {
-          does: "show how each server runs, and how much its sandbox has denied",
-          examples: ["sandbox list", "sandbox list --json"],
-          load: async () => (await import("./commands/sandbox.ts")).runSandboxList,
-        },
-        "explain <server>": {
-          does: "say what a server can read, write and reach, and what it was denied",
-          examples: ["sandbox explain github", "sandbox explain github --json"],
-          load: async () => (await import("./commands/sandbox.ts")).runSandboxExplain,
-        },
-        "learn <server>": {
-          does: "propose rights from what was denied in use, or while you try its reading tools; asks before it allows any",
-          options: {
-            "--call <tool>": ["try this tool, as TOOL or TOOL=JSON; can be repeated", collect],
-            "-y, --yes": "allow all of it but what looks like a key",
-          },
-          examples: [
-            "sandbox learn files",
-            'sandbox learn files --call \'files.read_file={"path":"/etc/motd"}\'',
-          ],
-          load: async () => (await import("./commands/sandbox.ts")).runSandboxLearn,
-        },
-      },
-    },
-
-    "revoke <name>": {
-      does: "revoke the trust in a tool, or in all tools of a server",
-      examples: ["revoke github.create_issue", "revoke github"],
-      load: async () => (await import("./commands/trust.ts")).runRevoke,
-    },
-
-    approvals: {
-      does: "show the calls that wait for approval; in a terminal, answer them",
-      examples: ["approvals", "approvals --json"],
-      load: async () => (await import("./commands/approvals.ts")).runApprovals,
-    },
-
-    "approve <token>": {
-      does: "allow a waiting call, once by default",
-      options: {
-        "--always": "also allow every later call of this tool",
-        "--hall": "also allow later calls of this tool while this hall runs",
-        "--no": "deny it",
-      },
-      examples: ["approve 3f9c0b7ad1e24c55a8b6d012", "approve 3f9c0b7ad1e24c55a8b6d012 --always"],
-      load: async () => (await import("./commands/approvals.ts")).runApprove,
-    },
-
-    policy: {
-      does: "policies in Cedar: who may call, list, read, approve, register and administer",
-      examples: [
-        "policy check",
-        "policy explain ann github.create_issue",
-        "policy test cases.yaml",
-      ],
-      subcommands: {
-        list: {
-          does: "list the policies in force",
-          examples: ["policy list --json"],
-          load: async () => (await import("./commands/policy.ts")).runPolicyList,
-        },
-        check: {
-          does: "check the policy files of this user and this project",
-          examples: ["policy check"],
-          load: async () => (await import("./commands/policy.ts")).runPolicyCheck,
-        },
-        "explain <principal> <tool>": {
-          does: "say whether a person may call a tool, and which policy decides it",
-          options: { "--group <group...>": "the groups that the person is in" },
-          examples: [
-            "policy explain ann github.create_issue",
-            "policy explain ann github.create_issue --group developers --json",
-            "policy explain local find_tools",
-          ],
-          load: async () => (await import("./commands/policy.ts")).runPolicyExplain,
-        },
-        "test <file>": {
-          does: "run the cases of a JSON or YAML file: principal, action, resource, context, expected",
-          examples: ["policy test cases.yaml", "policy test cases.json --json"],
-          load: async () => (await import("./commands/policy.ts")).runPolicyTest,
-        },
-      },
-    },
-
-    token: {
-      does: "tokens for others who call your halls over HTTP",
-      examples: ["token create ci", "token list"],
-      subcommands: {
-        "create <name>": {
-          does: "create a token and show it once",
-          options: {
-            "--scope <scope...>":
-              "what it allows: call, read, register:NAME, admin (default: call)",
-            "--tools <tool...>":
-              "the only tools it may call, such as github.create_issue or github.*",
-            ...until,
-          },
-          examples: ["token create ci", "token create ci --tools github.* --until 7d"],
-          load: async () => (await import("./commands/credentials.ts")).runTokenCreate,
-        },
-        show: {
-          does: "print the token of your own halls, for use in other commands",
-          examples: ["token show"],
-          load: async () => (await import("./commands/credentials.ts")).runTokenShow,
-        },
-        list: {
-          does: "list the names of the tokens",
-          examples: ["token list --json"],
-          load: async () => (await import("./commands/credentials.ts")).runTokenList,
-        },
-        "revoke <name>": {
-          does: "revoke a token; it is invalid from the next request on",
-          examples: ["token revoke ci"],
-          load: async () => (await import("./commands/credentials.ts")).runTokenRevoke,
-        },
-      },
+      load: async () => (await import("./commands/status.ts")).runDoctor,
     },
   },
 };

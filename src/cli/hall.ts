@@ -97,7 +97,7 @@ export async function getTool(
   const off = openBuiltins(folder, loaded).find(({ id }) => id === server)?.off;
   if (off) throw off();
   if (server === "programs" && tool !== undefined) {
-    const { refuseHeldProgram } = await import("../hall/saved-programs.ts");
+    const { refuseHeldProgram } = await import("../hall/project-texts.ts");
     await refuseHeldProgram(folder, tool);
   }
   const near = found.length > 1 ? found : findNear(name, names);

@@ -168,7 +168,7 @@ export function reportDiscovery(json: boolean | undefined): DiscoveryProgress | 
   };
 }
 
-/** Only the line that shows what is waited for, and after Ctrl+C what goes on without this process. */
+/** Only the line with the servers that are not ready, and after Ctrl+C those that still install in the background. */
 export function reportWaiting(live: Live): DiscoveryProgress {
   let installing: readonly string[] = [];
   const stop = (): void => {

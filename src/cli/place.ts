@@ -1,5 +1,5 @@
 import { HallError } from "../base/errors.ts";
-import { findProject } from "../config/find-project.ts";
+import { findProject } from "../config/files.ts";
 
 /** Where a command line was typed, and where it works: in the folder of the project. */
 export interface Place {

@@ -5,6 +5,7 @@ import { version } from "../base/version.ts";
 import type { Declaration } from "./declaration.ts";
 import { hallCommands } from "./hall-commands.ts";
 import { enterProject } from "./place.ts";
+import { trustCommands } from "./trust-commands.ts";
 import { workCommands } from "./work-commands.ts";
 
 /** All commands. Their tables are light: each command loads what it needs when it runs. */
@@ -23,7 +24,11 @@ export function createProgram(): Command {
     .exitOverride()
     .addHelpText("after", examples(["init", "serve", "mcp --help"]));
 
-  for (const [heading, commands] of Object.entries({ ...hallCommands, ...workCommands })) {
+  for (const [heading, commands] of Object.entries({
+    ...hallCommands,
+    ...trustCommands,
+    ...workCommands,
+  })) {
     program.commandsGroup(heading);
     for (const [name, declaration] of Object.entries(commands)) add(program, name, declaration);
   }

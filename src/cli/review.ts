@@ -11,7 +11,6 @@ import {
 import type { Tool } from "../tool.ts";
 import { findSuspicions } from "../trust/suspicion.ts";
 import { type AskList, askList, type ListState } from "./list.ts";
-import { type ConfirmedReviewer, type Person, requireConfirmation } from "./person.ts";
 import { paint, wrapProse } from "./print.ts";
 import {
   formatChanged,
@@ -26,7 +25,15 @@ import {
   toolTable,
   withMarks,
 } from "./review-text.ts";
-import { type AskLine, askFresh, askYes, isAttended } from "./terminal.ts";
+import {
+  type AskLine,
+  askFresh,
+  askYes,
+  type ConfirmedReviewer,
+  isAttended,
+  type Person,
+  requireConfirmation,
+} from "./terminal.ts";
 
 interface ReviewerOptions {
   readonly yes?: boolean | undefined;
@@ -89,12 +96,12 @@ export function createTerminalReviewer({
       return /^(y(es)?)?$/i.test(await ask(wrapProse(`\n${runs.join("")}${question}`)));
     },
     review: (reviews) => reviewOnOneScreen(reviews, ask, askItems),
-    mayLoadModules(modules) {
+    mayLoadModules(modules, runs) {
       const list = modules.map(
         ({ file, change }) => `  ${visible(file)}${change === "same" ? "" : ` (${change})`}`,
       );
       return askYes(
-        `This project has toolkits that run inside the hall:\n${list.join("\n")}\nLoad them?`,
+        `This project has toolkits, which run in a process of their own:\n${list.join("\n")}\n  ${visible(runs)}\nLoad them?`,
         ask,
       );
     },

@@ -1,4 +1,4 @@
-import { errorTable, HallError } from "../base/errors.ts";
+import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { Scope } from "../base/scope.ts";
@@ -13,10 +13,20 @@ import {
 import type { Channel, Limits } from "../wire/channel.ts";
 import { isId, type Notification, type Request } from "../wire/message.ts";
 import { Peer } from "../wire/peer.ts";
-import type { Exchange, Reply } from "../wire/requests.ts";
-import { envelope, type Handshake, type HandshakeOptions, shakeHands } from "./handshake.ts";
+import type { AnswerReader, AskOptions, Exchange, Reply } from "../wire/requests.ts";
+import { explainFailure } from "./hall-error.ts";
+import {
+  askable,
+  envelope,
+  type Handshake,
+  type HandshakeOptions,
+  shakeHands,
+  stripEnvelope,
+  stripHallMeta,
+  withMeta,
+} from "./handshake.ts";
 import { createListening, type Listening } from "./listening.ts";
-import { isAskable, readQuestions } from "./questions.ts";
+import { isAskable, readQuestions, urlElicitationRequired } from "./questions.ts";
 import { type RelayedCall, RelayedCalls } from "./relayed-call.ts";
 import type { RetryAfterGate } from "./retry-after.ts";
 import { awaitTask, followTask, readTask, type TaskCall, tasksExtension } from "./tasks.ts";
@@ -56,8 +66,6 @@ export interface McpConnectionOptions extends Omit<HandshakeOptions, "scope"> {
 }
 
 const inputRoundsMax = 16;
-/** Up to 2025-11-25: the user must visit a web page before the call can succeed. */
-const urlElicitationRequired = -32042;
 
 /** Opens a connection and shakes hands. Throws HallError; the channel is then the caller's to close. */
 export async function openMcpConnection(
@@ -176,7 +184,7 @@ export class McpConnection {
   }
 
   /** Relays a client's request. Questions the server asks meanwhile go to that client. */
-  async relay(
+  relay(
     method: string,
     params: JsonObject,
     caller: CallContext,
@@ -187,26 +195,46 @@ export class McpConnection {
     if (!this.#isModern) this.#raiseLogLevel(caller.logLevel);
 
     const extras: RequestExtras = {
-      meta: {
-        ...caller.meta,
-        progressToken,
-        ...(this.#isModern && caller.logLevel
-          ? { "io.modelcontextprotocol/logLevel": caller.logLevel }
-          : undefined),
-      },
+      meta: this.#metaFor(caller, progressToken),
       capabilities: this.#isModern ? this.#capabilitiesFor(caller) : undefined,
-      onId: (id) => {
-        call.id = id;
-      },
+      call,
     };
+    const reader: AnswerReader<JsonObject> = {
+      answered: (answer) => {
+        if (isObject(answer) && isUnfinished(answer))
+          return this.#finish(answer, { method, params, caller, call, extras }, progressToken);
+        this.#calls.end(progressToken, call);
+        return this.#conclude(readResult(method, answer), call);
+      },
+      failed: (error) => this.#endFailed(error, call, progressToken),
+    };
+    const asTask =
+      taskSupport === "required" || (taskSupport === "optional" && caller.task !== undefined);
+    const argumentsText = writtenArguments(params, caller);
+    const isTask = asTask && !this.#isModern;
+    // Without a second attempt, the first answer is the last.
+    if (!isTask && !this.#options.retryAfter)
+      return this.#send(method, params, caller.scope, extras, { argumentsText, reader });
+    const sent = isTask
+      ? this.#runAsTask(params, caller, { call, extras })
+      : this.#send(method, params, caller.scope, extras, { argumentsText });
+    return sent.then(reader.answered, (error) => Promise.reject(reader.failed(error)));
+  }
 
+  #metaFor({ meta, logLevel }: CallContext, progressToken: number): JsonObject {
+    if (this.#isModern && logLevel)
+      return { ...meta, progressToken, "io.modelcontextprotocol/logLevel": logLevel };
+    return meta ? { ...meta, progressToken } : { progressToken };
+  }
+
+  /** The server asks for input, or answers with a task. */
+  async #finish(
+    answer: JsonObject,
+    { method, params, caller, call, extras }: Unfinished,
+    progressToken: number,
+  ): Promise<JsonObject> {
     try {
-      const asTask =
-        taskSupport === "required" || (taskSupport === "optional" && caller.task !== undefined);
-      let result =
-        asTask && !this.#isModern
-          ? await this.#runAsTask(params, caller, { call, extras })
-          : readResult(method, await this.#send(method, params, caller.scope, extras));
+      let result = answer;
       for (let round = 0; result.resultType === "input_required"; round++) {
         if (round === inputRoundsMax)
           throw new HallError(
@@ -225,17 +253,25 @@ export class McpConnection {
       }
       if (result.resultType === "task")
         result = await followTask(result, this.#taskCall(caller, { call, extras }));
-      // The server could not continue without an answer: report the capability the client lacks.
-      if (call.unaskable && result.isError) throw call.unaskable;
-      const body = stripEnvelope(result);
-      return this.#options.name === undefined ? body : stripHallMeta(body);
-    } catch (error) {
-      if (error instanceof HallError && error.relayed?.code === urlElicitationRequired)
-        this.#calls.sentTo(error.relayed.data, call);
-      throw error;
-    } finally {
       this.#calls.end(progressToken, call);
+      return this.#conclude(result, call);
+    } catch (error) {
+      throw this.#endFailed(error, call, progressToken);
     }
+  }
+
+  #conclude(result: JsonObject, call: RelayedCall): JsonObject {
+    // The server could not continue without an answer: report the capability the client lacks.
+    if (call.unaskable && result.isError) throw call.unaskable;
+    const body = stripEnvelope(result);
+    return this.#options.name === undefined ? body : stripHallMeta(body);
+  }
+
+  #endFailed(error: unknown, call: RelayedCall, progressToken: number): unknown {
+    if (error instanceof HallError && error.relayed?.code === urlElicitationRequired)
+      this.#calls.sentTo(error.relayed.data, call);
+    this.#calls.end(progressToken, call);
+    return error;
   }
 
   /** An older client cannot say that it takes tasks: the hall waits for it. */
@@ -263,7 +299,7 @@ export class McpConnection {
       report,
       ask: (questions) => call.ask(questions),
       send: async (method, params, own) =>
-        readResult(method, await this.#send(method, params, own, { ...extras, onId: undefined })),
+        readResult(method, await this.#send(method, params, own, { ...extras, call: undefined })),
     };
   }
 
@@ -287,16 +323,20 @@ export class McpConnection {
     await this.#options.release?.();
   }
 
-  #send(
+  #send<T = unknown>(
     method: string,
     params: JsonObject,
     scope: Scope,
-    { meta, capabilities, onId }: RequestExtras = {},
-  ): Promise<unknown> {
+    { meta, capabilities, call }: RequestExtras = {},
+    { argumentsText, reader }: Pick<AskOptions<T>, "argumentsText" | "reader"> = {},
+  ): Promise<T> {
     const own = capabilities ?? this.#options.capabilities;
     const body = withMeta(params, meta, this.#isModern ? envelope(own) : undefined);
-    const send = (): Promise<unknown> => this.#peer.request(method, body, { scope, onId });
-    return this.#options.retryAfter ? this.#options.retryAfter(scope, send) : send();
+    const asked = { scope, sent: call, argumentsText, reader };
+    const { retryAfter } = this.#options;
+    return retryAfter
+      ? retryAfter(scope, () => this.#peer.request(method, body, asked))
+      : this.#peer.request(method, body, asked);
   }
 
   #handle(request: Request, exchange: Exchange): unknown {
@@ -375,7 +415,8 @@ export type ServerConnection = Omit<
 interface RequestExtras {
   readonly meta?: JsonObject | undefined;
   readonly capabilities?: JsonObject | undefined;
-  readonly onId?: ((id: number) => void) | undefined;
+  /** Learns the id of the request. */
+  readonly call?: RelayedCall | undefined;
 }
 
 /** A call under way, and what goes with each of its requests. */
@@ -384,61 +425,22 @@ interface Running {
   readonly extras: RequestExtras;
 }
 
-/** Params with `_meta` as the connection and its version expect it. */
-function withMeta(
-  params: JsonObject,
-  meta: JsonObject | undefined,
-  envelope: JsonObject | undefined,
-): JsonObject {
-  if (!meta && !envelope) return params;
-  const own = isObject(params._meta) ? params._meta : undefined;
-  // Object.assign: a spread followed by a field costs more on Node 20 than all else done per call.
-  return Object.assign({}, params, {
-    _meta: own || envelope ? { ...own, ...envelope, ...meta } : meta,
-  });
+interface Unfinished extends Running {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly caller: CallContext;
+}
+
+function isUnfinished({ resultType }: JsonObject): boolean {
+  return resultType === "input_required" || resultType === "task";
+}
+
+/** The text of the call's arguments, if these are the ones that the hall has written. */
+function writtenArguments(params: JsonObject, { written }: CallContext): string | undefined {
+  return written && params.arguments === written.value ? written.text : undefined;
 }
 
 function readResult(method: string, result: unknown): JsonObject {
   if (isObject(result)) return result;
   throw new HallError("BAD_ANSWER", `the result of ${method} is not an object`);
-}
-
-/** The capabilities of the client behind a call: a modern server must not ask or use more. */
-function askable(capabilities: JsonObject = {}): JsonObject {
-  const { elicitation, sampling, roots, extensions } = capabilities;
-  return {
-    ...(isObject(elicitation) ? { elicitation } : {}),
-    ...(isObject(sampling) ? { sampling } : {}),
-    ...(isObject(roots) ? { roots: {} } : {}),
-    ...(isObject(extensions) ? { extensions } : {}),
-  };
-}
-
-/** Removes the fields of a modern result that concern only this hop. */
-function stripEnvelope(result: JsonObject): JsonObject {
-  if (result.resultType === undefined) return result;
-  if (result.resultType !== "complete")
-    throw new HallError("BAD_ANSWER", `unknown result type ${JSON.stringify(result.resultType)}`);
-  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta, ...body } = result;
-  const { "io.modelcontextprotocol/serverInfo": _info, ...meta } = isObject(_meta) ? _meta : {};
-  return Object.keys(meta).length > 0 ? { ...body, _meta: meta } : body;
-}
-
-/** Keys of the hall's own in `_meta` are removed from a server's results: no server speaks for us. */
-function stripHallMeta(result: JsonObject): JsonObject {
-  if (!isObject(result._meta)) return result;
-  const isOurs = (key: string): boolean => key.startsWith("guildhall/");
-  const { _meta, ...body } = result;
-  if (!Object.keys(_meta).some(isOurs)) return result;
-  const meta = Object.entries(_meta).filter(([key]) => !isOurs(key));
-  return meta.length > 0 ? { ...body, _meta: Object.fromEntries(meta) } : body;
-}
-
-/** A client's refusal reaches the server as the client worded it. */
-function explainFailure(failure: unknown): Reply {
-  if (!(failure instanceof HallError))
-    return { error: { code: -32603, message: "internal error in the hall" } };
-  const { cause, code, message } = failure;
-  const told = failure.relayed ?? (cause instanceof HallError ? cause.relayed : undefined);
-  return { error: told ?? { code: errorTable[code].request, message } };
 }

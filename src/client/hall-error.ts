@@ -1,6 +1,7 @@
 import { type Advice, readAdvice } from "../base/advice.ts";
 import { type ErrorCode, errorTable, fullMessageOf, HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
+import type { Reply } from "../wire/requests.ts";
 
 /** The error as the hall threw it, read back from the data of its JSON-RPC error. */
 export function readHallError(error: unknown): unknown {
@@ -36,4 +37,13 @@ function readDetails(details: unknown, errors: unknown): HallError["details"] {
 export function readErrorCode(type: unknown): ErrorCode | undefined {
   const code = typeof type === "string" ? type.toUpperCase() : "";
   return Object.hasOwn(errorTable, code) ? (code as ErrorCode) : undefined;
+}
+
+/** A client's refusal reaches the server as the client worded it. */
+export function explainFailure(failure: unknown): Reply {
+  if (!(failure instanceof HallError))
+    return { error: { code: -32603, message: "internal error in the hall" } };
+  const { cause, code, message } = failure;
+  const told = failure.relayed ?? (cause instanceof HallError ? cause.relayed : undefined);
+  return { error: told ?? { code: errorTable[code].request, message } };
 }

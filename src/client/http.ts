@@ -4,6 +4,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { SlotMap } from "../base/slot-map.ts";
 import { backoffMs } from "../base/timing.ts";
+import type { Dialled, Dialler } from "../net/dial.ts";
 import {
   cutShort,
   explain,
@@ -12,8 +13,7 @@ import {
   readAll,
   refusal,
   whileAlive,
-} from "../net/answer.ts";
-import type { Dialled, Dialler } from "../net/dial.ts";
+} from "../net/dial.ts";
 import { readEvents } from "../net/event-stream.ts";
 import type { Channel, Limits, Outgoing, Receiver } from "../wire/channel.ts";
 import { type Id, isId } from "../wire/message.ts";

@@ -3,6 +3,9 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { escapeCommandsIn } from "../base/sanitize.ts";
 import type { Question, Questions } from "../tool.ts";
 
+/** Up to 2025-11-25: the user must visit a web page before the call can succeed. */
+export const urlElicitationRequired = -32042;
+
 /** The questions of servers to clients: elicitation, sampling and roots. */
 
 /** The questions in a server's answer. Throws BAD_ANSWER for a method that no client serves. */

@@ -16,12 +16,13 @@ import {
 import type { Notification, Request } from "../wire/message.ts";
 import { askedBy, isAskable } from "./questions.ts";
 
-/** A call on its way through a connection: its caller, and questions that end when the call does. */
+/** A call that a connection relays to its server: passes progress, logs and questions back to the caller. */
 export class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"> {
   readonly #caller: CallContext;
   readonly #server: string | undefined;
   /** Created for the first question: most calls ask none. */
   #asking: Scope | undefined;
+  /** Set if the server asked something that the caller cannot answer. */
   unaskable: HallError | undefined;
   /** The id of its request on the connection. */
   id: number | undefined;

@@ -2,7 +2,6 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import type { SecretStore } from "../base/secret-store.ts";
 import { check, type Issue } from "./check.ts";
 import { transportAliases, type UnusableServer } from "./configured-servers.ts";
-import { readEnvFiles } from "./env-file.ts";
 import { createVariablesLayer } from "./environment.ts";
 import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error.ts";
 import { type ConfigFile, projectFilesOf } from "./files.ts";
@@ -23,9 +22,9 @@ import {
   withoutKeys,
 } from "./project-limits.ts";
 import type { Config, PartialConfig, ServerConfig } from "./schema.ts";
-import { explainUnset, findSecrets, readValues } from "./secrets.ts";
+import { explainUnset, findPersonalProblems, findSecrets, readValues } from "./secrets.ts";
 import { builtInNames, findNameProblems, findServerProblems, setForeignAside } from "./servers.ts";
-import { expandVariables, namedVariables, withWritten } from "./variables.ts";
+import { expandVariables, namedVariables, readEnvFiles, withWritten } from "./variables.ts";
 
 export interface Sources {
   readonly folder: string;
@@ -92,6 +91,7 @@ export async function assembleConfig({
       stored,
     )),
     ...envFiles.problems,
+    ...findPersonalProblems(tree),
     ...nameProblems,
     ...findServerProblems(checked, stored.values),
     ...findProjectProblems(checked),

@@ -1,15 +1,19 @@
-import { join } from "node:path";
+import { readdir } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import { listProjectFolder } from "../base/project-files.ts";
 import { openSecretStore, type SecretStore, secretFolder } from "../base/secret-store.ts";
 import { check } from "./check.ts";
 import type { UnusableServer } from "./configured-servers.ts";
 import { configVariables } from "./environment.ts";
-import { projectFilesOf, readConfigFiles, userFileOf } from "./files.ts";
+import { ConfigError } from "./error.ts";
+import { projectFilesOf, readConfigFile, readConfigFiles, userFileOf } from "./files.ts";
 import { mergeTrees } from "./layer.ts";
 import { outline } from "./outline.ts";
-import { type PolicyText, policyFoldersOf, readPolicyFiles } from "./policy-files.ts";
 import type { FieldToApprove } from "./project-limits.ts";
 import type { Config, PartialConfig } from "./schema.ts";
+import { decidingFile } from "./unattended.ts";
 
 export interface LoadOptions {
   /** The folder of the project file. */
@@ -110,4 +114,68 @@ function freeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const inner of Object.values(value)) freeze(inner);
   return Object.freeze(value);
+}
+
+/** A file with policies in Cedar, parsed by the hall that uses it. */
+interface PolicyText {
+  readonly file: string;
+  readonly text: string;
+  /** It may only forbid. */
+  readonly isProject: boolean;
+  /** Why it cannot be read. */
+  readonly problem?: string | undefined;
+}
+
+interface PolicyFolders {
+  readonly user: string;
+  readonly project: string;
+}
+
+export function policyFoldersOf(
+  folder: string,
+  { env, userFile }: { readonly env: NodeJS.ProcessEnv; readonly userFile?: string | undefined },
+): PolicyFolders {
+  return {
+    user: join(dirname(userFile ?? decidingFile(env)), "policies"),
+    project: join(folder, ".guildhall", "policies"),
+  };
+}
+
+/** The policy files of the user, then of the project, each in the order of their names. */
+async function readPolicyFiles(
+  { user, project }: PolicyFolders,
+  folder: string,
+): Promise<readonly PolicyText[]> {
+  const found = await Promise.all([readFolder(user), readFolder(project, folder)]);
+  return found.flat();
+}
+
+async function readFolder(folder: string, project?: string): Promise<readonly PolicyText[]> {
+  const isProject = project !== undefined;
+  try {
+    const all = await (isProject
+      ? listProjectFolder(project, relative(project, folder))
+      : readdir(folder).catch(noneIfMissing));
+    const names = all.filter((name) => name.endsWith(".cedar")).sort();
+    return await Promise.all(
+      names.map(async (name) => {
+        const file = join(folder, name);
+        const text = (await readConfigFile(file, project))?.text ?? "";
+        return { file, text, isProject };
+      }),
+    );
+  } catch (error) {
+    // All or none: a policy that cannot be read closes the hall, so it must not be skipped.
+    const isExplained = error instanceof ConfigError || error instanceof HallError;
+    const { code, message } = error as NodeJS.ErrnoException;
+    const problem = isExplained
+      ? message
+      : `${folder}: cannot be read (${code}); check its permissions`;
+    return [{ file: folder, text: "", isProject, problem }];
+  }
+}
+
+function noneIfMissing(error: NodeJS.ErrnoException): string[] {
+  if (error.code === "ENOENT") return [];
+  throw error;
 }

@@ -1,14 +1,16 @@
 import { realpathSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
+import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { describeReader } from "../base/processes.ts";
 import { readRegular } from "../base/project-files.ts";
 import type { KeptSecret, SecretStore } from "../base/secret-store.ts";
 import type { Problem } from "./error.ts";
-import { repositoryRoot } from "./find-project.ts";
+import { repositoryRoot } from "./files.ts";
 import { fieldAt } from "./layer.ts";
 import { realOf } from "./project-limits.ts";
-import { variablesIn } from "./variables.ts";
+import type { ServerConfig } from "./schema.ts";
+import { expandVariables, variablesIn, written } from "./variables.ts";
 
 /**
  * Config values that must not reach a log: those from variables (`expanded`), those that `GUILDHALL__`
@@ -71,7 +73,7 @@ function valuesOf(value: unknown): unknown[] {
 }
 
 /** The values of `${NAME}`: the project's secrets, then the user's, then the environment. */
-export interface Values {
+interface Values {
   readonly values: NodeJS.ProcessEnv;
   /** Values from the secret store, to redact everywhere. */
   readonly secrets: readonly string[];
@@ -91,8 +93,11 @@ export async function readValues(
   { folder, env, store }: Sources,
 ): Promise<Values> {
   const named = new Set(variablesIn(JSON.stringify(tree)));
-  const kept = named.size === 0 ? [] : store.list().filter(({ name }) => named.has(name));
-  const wanted = kept.length === 0 ? [] : chosen(kept, await ownersOf(realpathSync(folder)));
+  const kept =
+    named.size === 0
+      ? []
+      : store.list().filter(({ name, person }) => person === undefined && named.has(name));
+  const wanted = kept.length === 0 ? [] : chooseSecrets(kept, await ownersOf(realpathSync(folder)));
   const values: NodeJS.ProcessEnv = { ...env };
   const secrets: string[] = [];
   const unreadable = new Map<string, string>();
@@ -114,7 +119,7 @@ async function ownersOf(folder: string): Promise<readonly (string | undefined)[]
 }
 
 /** One for each name. */
-function chosen(
+function chooseSecrets(
   kept: readonly KeptSecret[],
   owners: readonly (string | undefined)[],
 ): readonly KeptSecret[] {
@@ -169,4 +174,90 @@ async function findMainWorktree(folder: string): Promise<string | undefined> {
 async function readLine(file: string): Promise<string | undefined> {
   const read = await readRegular(file, 4_096).catch(() => undefined);
   return read?.kind === "read" ? read.bytes.toString("utf8").trim() : undefined;
+}
+
+/** Secrets that have another value for each person: `perPerson` of a server names them. */
+
+const fields = ["env", "headers", "auth"] as const;
+
+/** A value with such a secret has no other variable, so that a person's secrets are enough to expand it. */
+export function findPersonalProblems({ mcpServers }: JsonObject): Problem[] {
+  return Object.entries(isObject(mcpServers) ? mcpServers : {}).flatMap(([server, entry]) => {
+    if (!isObject(entry) || !Array.isArray(entry.perPerson)) return [];
+    const personal = entry.perPerson;
+    const values = fields.flatMap((field) => {
+      const map = entry[field];
+      return Object.entries(isObject(map) ? map : {}).map(([key, text]) => ({
+        path: ["mcpServers", server, field, key],
+        names: variablesIn(text),
+      }));
+    });
+    const mixed = values.filter(
+      ({ names }) =>
+        names.some((name) => personal.includes(name)) &&
+        !names.every((name) => personal.includes(name)),
+    );
+    const used = new Set(values.flatMap(({ names }) => names));
+    return [
+      ...mixed.map(({ path }) => ({
+        path,
+        text: "mixes a secret of each person with other variables; expected one kind; write the other value out",
+      })),
+      ...personal.flatMap((name, at) =>
+        typeof name !== "string" || used.has(name)
+          ? []
+          : {
+              path: ["mcpServers", server, "perPerson", at],
+              text: `is not used; expected a variable of env, headers or auth; write \${${name}} there`,
+            },
+      ),
+    ];
+  });
+}
+
+/** The entry of a server with a person's values instead of the hall's. */
+export function withPersonal(
+  config: ServerConfig,
+  values: Readonly<Record<string, string>>,
+): ServerConfig {
+  const texts = config[written] ?? {};
+  const { perPerson = [] } = config;
+  const own = fields.flatMap((field) => {
+    const personal = Object.entries(texts[field] ?? {}).filter(([, text]) =>
+      variablesIn(text).some((name) => perPerson.includes(name)),
+    );
+    return personal.length === 0 ? [] : [[field, Object.fromEntries(personal)] as const];
+  });
+  const { tree } = expandVariables({ mcpServers: Object.fromEntries(own) }, values);
+  const expanded = Object.entries(tree.mcpServers as Readonly<Record<string, JsonObject>>);
+  const current = config as unknown as Readonly<Record<string, JsonObject>>;
+  const changed = expanded.map(([field, texts]) => [field, { ...current[field], ...texts }]);
+  return { ...config, ...Object.fromEntries(changed) };
+}
+
+interface Wanted {
+  readonly names: readonly string[];
+  readonly person: string;
+}
+
+/** Reads the secrets of a person. The hall's own never take their place: throws DENIED if one is missing. */
+export async function readPersonal(
+  { names, person }: Wanted,
+  { folder, store }: { readonly folder: string; readonly store: SecretStore },
+): Promise<Readonly<Record<string, string>>> {
+  const kept = store
+    .list()
+    .filter((secret) => secret.person === person && names.includes(secret.name));
+  const chosen = chooseSecrets(kept, await ownersOf(realpathSync(folder)));
+  const read = await store.read(chosen);
+  const values = new Map(
+    read.flatMap((each) => ("value" in each ? [[each.name, each.value]] : [])),
+  );
+  const missing = names.find((name) => !values.has(name));
+  if (missing === undefined) return Object.fromEntries(values);
+  const found = read.find(({ name }) => name === missing);
+  const why = found && "problem" in found ? `cannot be read: ${found.problem}` : "is not set";
+  throw new HallError("DENIED", `the secret ${missing} of "${person}" ${why}`, {
+    next: [{ do: "run-command", command: `secret set ${missing} --person "${person}"` }],
+  });
 }

@@ -45,6 +45,10 @@ const ours = {
     "Whether clients share the running server. auto: yes, until it asks questions and calls of two clients overlap, which then get one each; always: one for all, and a question that could be for several clients is refused; never: one for each client. Default: auto.",
     z.optional(z.enum(["auto", "always", "never"])),
   ),
+  perPerson: field(
+    "Secrets of env, headers or auth that have another value for each person who calls with a token: `guildhall secret set NAME --person USER`. Each person gets a connection, or a process, of their own.",
+    z.optional(z.array(variableName())),
+  ),
   disabled: field("Keeps the entry, but does not use the server.", flag()),
   allowPrivate: field("Allows a url inside a private network.", flag()),
 };

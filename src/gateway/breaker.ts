@@ -2,56 +2,48 @@ import { type ErrorCode, HallError } from "../base/errors.ts";
 import type { HealthBook, HealthRecord } from "../registry/health.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Spell } from "../registry/shown-names.ts";
-import type { CallContext, Outcome, Target, Toolkit } from "../tool.ts";
-import type { ResolvedCall, ResolvedStage } from "./stage.ts";
+import type { CallContext, Target, Toolkit } from "../tool.ts";
+import type { EndStage, ResolvedCall } from "./stage.ts";
 
 /**
  * Keeps a broken service from slowing anything down: after failures in a row its calls fail at once,
  * and one call at a time tests whether it is back. A failed call names tools that could serve
  * instead. Upstreams have their supervisor for that; this stage only records how they are.
  */
-export const breakCircuits =
-  (parts: BreakerParts): ResolvedStage =>
-  (next) =>
-  (call, context) => {
+export const breakCircuits = (parts: BreakerParts): EndStage => ({
+  isNeeded: isOutside,
+  begin(call, context) {
     const { target } = call;
     const { source } = target.toolkit;
-    // A built-in toolkit knows best what it lacks; a counter would only hide its advice.
-    if (source !== "registered" && source !== "upstream") return next(call, context);
-
     const record = parts.health.record(target.toolkit);
     const waitMs = source === "registered" ? record.admit() : 0;
     if (waitMs > 0) throw suggestOthers(restingError(target, record, waitMs), call, context, parts);
-    const fail = (error: unknown): never => {
-      if (source === "registered") noteFailure(error, call, record, context);
-      else noteDown(error, target.toolkit, record);
-      throw error instanceof HallError && error.code === "UNAVAILABLE"
-        ? suggestOthers(error, call, context, parts)
-        : error;
+    return {
+      succeeded(outcome) {
+        record.succeeded();
+        return outcome;
+      },
+      failed(error) {
+        if (source === "registered") noteFailure(error, call, record, context);
+        else noteDown(error, target.toolkit, record);
+        throw error instanceof HallError && error.code === "UNAVAILABLE"
+          ? suggestOthers(error, call, context, parts)
+          : error;
+      },
     };
-    return settle(() => next(call, context), record, fail);
-  };
+  },
+});
+
+/** A built-in toolkit knows best what it lacks; a counter would only hide its advice. */
+function isOutside({ toolkit: { source } }: Target): boolean {
+  return source === "registered" || source === "upstream";
+}
 
 interface BreakerParts {
   readonly health: HealthBook;
   readonly registry: Registry;
   /** How the names of other tools are written. */
   readonly spell: Spell;
-}
-
-function settle(
-  run: () => Promise<Outcome>,
-  record: HealthRecord,
-  fail: (error: unknown) => never,
-): Promise<Outcome> {
-  try {
-    return run().then((outcome) => {
-      record.succeeded();
-      return outcome;
-    }, fail);
-  } catch (error) {
-    return fail(error);
-  }
 }
 
 /** Failures that concern the service and not the call. */

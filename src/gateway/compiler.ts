@@ -119,13 +119,19 @@ function compileWith(
 
 /** Counts values; 100 characters of a text count as one. */
 function hasAtMost(budget: number, value: unknown): boolean {
-  let left = budget;
-  const visit = (part: unknown): boolean => {
-    left -= typeof part === "string" ? 1 + part.length / 100 : 1;
-    if (left < 0) return false;
-    return typeof part !== "object" || part === null || Object.values(part).every(visit);
-  };
-  return visit(value);
+  return subtractValues(budget, value) >= 0;
+}
+
+/** Returns the rest of the budget, below zero once it is exceeded. */
+function subtractValues(budget: number, value: unknown): number {
+  let left = budget - (typeof value === "string" ? 1 + value.length / 100 : 1);
+  if (typeof value !== "object" || value === null) return left;
+  const fields = value as JsonObject;
+  for (const key in fields) {
+    if (left < 0) return left;
+    left = subtractValues(left, fields[key]);
+  }
+  return left;
 }
 
 const noErrors: readonly FieldError[] = [];

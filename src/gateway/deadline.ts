@@ -1,29 +1,27 @@
 import { Scope } from "../base/scope.ts";
 import type { Call, CallContext, Caller } from "../tool.ts";
-import type { ResolvedStage } from "./stage.ts";
+import type { EndStage } from "./stage.ts";
 
 /** Gives each call its own deadline within the caller's, and fails on time even if the tool ignores it. */
-export const withDeadline =
-  (defaultMs: number, nest: Nest): ResolvedStage =>
-  (next) =>
-  (call, context) => {
-    const { tool } = call.target;
+export const withDeadline = (defaultMs: number, nest: Nest): EndStage => ({
+  begin(call, context) {
+    const { tool, toolkit } = call.target;
     const ownMs = tool.facts?.timeoutMs ?? defaultMs;
     const timeoutMs =
       call.timeoutMs === undefined ? ownMs : Math.min(call.timeoutMs, Math.max(ownMs, callerMsMax));
     const scope = new Scope(context.scope, timeoutMs, call.name);
-    try {
-      return scope.closeAfter(
-        next(
-          call,
-          narrow(context, { scope, caller: call.caller, nest: (child) => nest(call, child) }),
-        ),
-      );
-    } catch (error) {
-      scope.close();
-      throw error;
-    }
-  };
+    return {
+      context: narrow(context, { scope, caller: call.caller, nest: (child) => nest(call, child) }),
+      // A request to an upstream ends with its scope by itself.
+      watch: toolkit.source === "upstream" ? undefined : (running) => scope.race(running),
+      succeeded(outcome) {
+        scope.close();
+        return outcome;
+      },
+      failed: () => scope.close(),
+    };
+  },
+});
 
 /** A caller's own timeout may extend the tool's, up to this. */
 const callerMsMax = 30_000;
@@ -65,6 +63,7 @@ function narrow(context: CallContext, { scope, caller, nest }: Narrowed): CallCo
     },
     caller,
     flow: context.flow,
+    written: undefined,
   };
   return narrowed;
 }

@@ -1,9 +1,10 @@
 import { HallError } from "../base/errors.ts";
-import { createIds } from "../base/ids.ts";
+import type { JsonObject } from "../base/json.ts";
+import { createIds } from "../base/text.ts";
 import type { HealthBook } from "../registry/health.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Spell } from "../registry/shown-names.ts";
-import type { Call, Caller, Outcome, Taint } from "../tool.ts";
+import type { Call, Caller, Outcome, Taint, Written } from "../tool.ts";
 import type { Policies } from "../trust/policy/policies.ts";
 import { Conversations } from "../trust/taint.ts";
 import { keepToAllowed } from "./allow-list.ts";
@@ -27,6 +28,8 @@ import { type AdmitRead, guardReads } from "./reads.ts";
 import { type Recording, recordCalls } from "./record.ts";
 import { type Retried, retryIdempotent } from "./retry.ts";
 import {
+  compileStages,
+  type EndStage,
   type Next,
   type ResolvedCall,
   type ResolvedStage,
@@ -122,7 +125,7 @@ export function createGateway({
   const conversations = new Conversations(trust?.now);
   // The order every call takes, outermost first: these two, `resolveName`, the others.
   const outer: readonly Stage[] = [...(tracing ? [tracing] : []), recordCalls(recording)];
-  const inner: readonly ResolvedStage[] = [
+  const inner: readonly (ResolvedStage | EndStage)[] = [
     keepToAllowed,
     ...(rates ? [limitRates(rates, undefined, openBucket)] : []),
     ...(policies ? [refuseForbidden(policies)] : []),
@@ -136,7 +139,7 @@ export function createGateway({
     retryIdempotent(Math.random, retried),
     checkResult(validators),
   ];
-  const run = inner.reduceRight((next, stage) => stage(next), runTool);
+  const run = compileStages(inner, runTool);
   const call = outer.reduceRight(
     (next, stage) => stage(next),
     resolveName({ registry, spell, policies: policies?.policies }, run),
@@ -180,6 +183,20 @@ function isResolved(call: Call): call is ResolvedCall {
 const runTool: Next<ResolvedCall> = (call, context) => {
   const { toolkit, tool } = call.target;
   const preparing = toolkit.prepare?.(tool);
-  const run = (): Promise<Outcome> => toolkit.call(tool, call.arguments, context);
-  return preparing ? uncounted(call, preparing).then(run) : run();
+  if (preparing)
+    return uncounted(call, preparing).then(() => toolkit.call(tool, call.arguments, context));
+  if (toolkit.source === "upstream") {
+    call.written = writeOnce(call.arguments);
+    context.written = call.written;
+  }
+  return toolkit.call(tool, call.arguments, context);
 };
+
+/** Undefined for what is not JSON, which the upstream reports. */
+function writeOnce(value: JsonObject): Written | undefined {
+  try {
+    return { value, text: JSON.stringify(value) };
+  } catch {
+    return undefined;
+  }
+}

@@ -182,7 +182,7 @@ export const limitConcurrency = (capacities: Capacities): ResolvedStage => {
     return gate;
   }
 
-  return (next) => (call, context) => {
+  const stage: ResolvedStage = (next) => (call, context) => {
     const { toolkit } = call.target;
     const gate = gateOf(toolkit);
     if (!gate) return next(call, context);
@@ -208,6 +208,7 @@ export const limitConcurrency = (capacities: Capacities): ResolvedStage => {
       throw error;
     });
   };
+  return Object.assign(stage, { isNeeded: ({ toolkit }: Target) => gateOf(toolkit) !== null });
 };
 
 class Gate {

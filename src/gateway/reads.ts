@@ -13,7 +13,7 @@ export type AdmitRead = (
 
 /**
  * The flow guard for resources of servers: what is read taints the conversation, and a URI that the
- * caller made up may carry away what it has read. Nobody can be asked here, so such a read is refused.
+ * caller made up may carry away what it has read. A read cannot ask a person, so such a read is refused.
  */
 export function guardReads(
   { trust }: Pick<TrustParts, "trust">,

@@ -14,17 +14,20 @@ export interface Recording {
   ended?(row: CallRow): void;
 }
 
-/** Records a row for every call, however it ends. Calls do not wait for the write. */
+/** Records a row for every call, however it ends. Calls wait neither for the write nor for the description. */
 export const recordCalls =
   ({ store, meter, record, ended: tell }: Recording): Stage =>
   (next) =>
   (call, context) => {
     const started = performance.now();
     const keep = (ended: Ended): void => {
-      const row = describe(call, started, ended);
-      meter.count(row);
-      tell?.(row);
-      store.calls.add(record === "full" ? { ...row, kept: keepWhole(call, ended) } : row);
+      const ms = performance.now() - started;
+      store.calls.add(() => {
+        const row = describe(call, { started, ms }, ended);
+        meter.count(row);
+        tell?.(row);
+        return record === "full" ? { ...row, kept: keepWhole(call, ended) } : row;
+      });
     };
     const fail = (error: unknown): never => {
       keep({ error });
@@ -93,7 +96,7 @@ function createMetered(toolkit: string, tool: string): Metered {
 /** The row written before a destructive call runs; the final row replaces it. */
 export function describeBegun(call: Call): CallRow {
   return {
-    ...describe(call, performance.now(), { outcome: nothingYet }),
+    ...describe(call, { started: performance.now(), ms: 0 }, { outcome: nothingYet }),
     outcome: "running",
     ms: 0,
     bytesOut: 0,
@@ -106,10 +109,14 @@ const nothingYet: Outcome = { content: [] };
 /** For names chosen by clients. */
 const nameLengthMax = 200;
 
-function describe(call: Call, started: number, ended: Ended): CallRow {
+function describe(
+  call: Call,
+  { started, ms }: { readonly started: number; readonly ms: number },
+  ended: Ended,
+): CallRow {
   const { id, parent, root, name, caller, target } = call;
-  const text = writeArguments(call.arguments);
-  const isDone = "outcome" in ended;
+  const text = call.written?.text ?? writeArguments(call.arguments);
+  const outcome = "outcome" in ended ? ended.outcome : undefined;
   return {
     id,
     parent: parent ?? null,
@@ -123,18 +130,22 @@ function describe(call: Call, started: number, ended: Ended): CallRow {
     toolkit: target?.toolkit.id ?? null,
     tool: target?.fullName ?? short(name),
     arguments: text,
-    ...describeEnd(ended),
-    ms: performance.now() - started - (call.loadingMs ?? 0),
+    outcome: outcomeOf(outcome),
+    code: "error" in ended ? codeOf(ended.error) : null,
+    ms: ms - (call.loadingMs ?? 0),
     bytesIn: Buffer.byteLength(text),
-    bytesOut: isDone ? jsonSize(ended.outcome) : 0,
+    bytesOut: outcome ? jsonSize(outcome) : 0,
     planner: call.planner ?? null,
   };
 }
 
-function describeEnd(ended: Ended): Pick<CallRow, "outcome" | "code"> {
-  if ("outcome" in ended) return { outcome: ended.outcome.isError ? "error" : "ok", code: null };
-  const { error } = ended;
-  return { outcome: "failed", code: error instanceof HallError ? error.code : "INTERNAL" };
+function outcomeOf(outcome: Outcome | undefined): CallRow["outcome"] {
+  if (!outcome) return "failed";
+  return outcome.isError ? "error" : "ok";
+}
+
+function codeOf(error: unknown): CallRow["code"] {
+  return error instanceof HallError ? error.code : "INTERNAL";
 }
 
 function keepWhole(call: Call, ended: Ended): NonNullable<CallRow["kept"]> {
@@ -164,30 +175,32 @@ function short(name: string): string {
  * as one. Parts that cannot be read, or are beyond the limits, count as zero.
  */
 export function jsonSize(value: unknown): number {
-  let nodesLeft = nodesMax;
-
-  function sizeOf(part: unknown, depth: number): number {
-    if (typeof part === "string") return part.length + 2;
-    if (typeof part === "number") return 8;
-    if (typeof part !== "object") return 5;
-    if (part === null) return 4;
-    if (depth > depthMax || --nodesLeft < 0) return 0;
-    let size = 2;
-    if (Array.isArray(part)) {
-      for (const item of part) size += sizeOf(item, depth + 1) + 1;
-      return size;
-    }
-    const object = part as JsonObject;
-    for (const key in object) size += key.length + 4 + sizeOf(object[key], depth + 1);
-    return size;
-  }
-
+  nodesLeft = nodesMax;
   try {
     return sizeOf(value, 0);
   } catch {
     // A getter threw; the server reports it when it writes the result.
     return 0;
   }
+}
+
+/** Of the value that is being measured: measuring is one synchronous pass. */
+let nodesLeft = 0;
+
+function sizeOf(part: unknown, depth: number): number {
+  if (typeof part === "string") return part.length + 2;
+  if (typeof part === "number") return 8;
+  if (typeof part !== "object") return 5;
+  if (part === null) return 4;
+  if (depth > depthMax || --nodesLeft < 0) return 0;
+  let size = 2;
+  if (Array.isArray(part)) {
+    for (const item of part) size += sizeOf(item, depth + 1) + 1;
+    return size;
+  }
+  const object = part as JsonObject;
+  for (const key in object) size += key.length + 4 + sizeOf(object[key], depth + 1);
+  return size;
 }
 
 const depthMax = 64;

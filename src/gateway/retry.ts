@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { HallError, messageOf } from "../base/errors.ts";
 import { backoffMs } from "../base/timing.ts";
-import type { CallContext, Target, Toolkit } from "../tool.ts";
+import type { Call, CallContext, Target, Toolkit } from "../tool.ts";
 import type { ResolvedStage } from "./stage.ts";
 
 /** Called before each retry, with the time until it and why it is needed. */
-export type Retried = (call: string, delayMs: number, reason: string) => void;
+export type Retried = (call: Call, delayMs: number, reason: string) => void;
 
 /** The initial budget of a toolkit. */
 const firstRetries = 3;
@@ -31,9 +31,8 @@ export const retryIdempotent = (
     return budget;
   }
 
-  return (next) => (call, context) => {
+  const stage: ResolvedStage = (next) => (call, context) => {
     const { target } = call;
-    if (!mayRunTwice(target)) return next(call, context);
     const budget = budgetOf(target.toolkit);
     budget.left = Math.min(savedMax, budget.left + earned);
     const attempt = (tries: number): ReturnType<typeof next> =>
@@ -46,12 +45,13 @@ export const retryIdempotent = (
         )
           throw error;
         budget.left--;
-        retried(call.id, delayMs, messageOf(error));
+        retried(call, delayMs, messageOf(error));
         await context.scope.race(sleep(delayMs, undefined, { ref: false }));
         return attempt(tries + 1);
       });
     return attempt(1);
   };
+  return Object.assign(stage, { isNeeded: mayRunTwice });
 };
 
 function mayRunTwice({ tool: { annotations }, toolkit: { source } }: Target): boolean {

@@ -63,38 +63,52 @@ function reliesOnLedger(target: Target, trust: Trust): boolean {
 
 /** Refuses tools that are held back, before validation: its errors would quote the untrusted schema. */
 export const refuseHeldBack =
-  (parts: TrustParts): ResolvedStage =>
-  (next) =>
-  (call, context) => {
-    const { trust, confirm } = parts;
-    const stale = confirm && mayHaveChanged(call.target, trust) ? confirm() : undefined;
-    if (!stale) return admitShown(call, context, parts, next);
-    return stale.then(() => admitShown(call, context, parts, next));
+  (
+    { trust, audit, confirm }: TrustParts,
+    refresh = oncePerRead(() => trust.refresh()),
+  ): ResolvedStage =>
+  (next) => {
+    const admit: typeof next = (call, context) => {
+      const { target } = call;
+      if (reliesOnLedger(target, trust)) refresh();
+      const { held, refused } = trust.judge(target);
+      const reason = held ?? refused;
+      if (reason === undefined) return next(call, context);
+      const refuse = (): never => {
+        const server = target.toolkit.id;
+        throw held === undefined ? serverNotReviewed(reason, server) : toolChanged(reason, server);
+      };
+      // Refuse even if the audit write fails.
+      return audit(decisionOf(call, "blocked", reason), call).then(refuse, refuse);
+    };
+    return (call, context) => {
+      const stale = confirm && mayHaveChanged(call.target, trust) ? confirm() : undefined;
+      return stale ? stale.then(() => admit(call, context)) : admit(call, context);
+    };
   };
 
-/** A decision about it that was taken back elsewhere matters. What only reads goes on without the other halls. */
+/**
+ * Calls that one read brought run one after the other without a pause. All of them were sent before
+ * the first of them looked at the ledger, so the others need not look again.
+ */
+function oncePerRead(look: () => void): () => void {
+  const now = Promise.resolve();
+  let hasLooked = false;
+  const forget = (): void => {
+    hasLooked = false;
+  };
+  return () => {
+    if (hasLooked) return;
+    look();
+    hasLooked = true;
+    void now.then(forget);
+  };
+}
+
+/** A decision about it that was taken back elsewhere matters. A call that only reads continues without the other halls. */
 function mayHaveChanged(target: Target, trust: Trust): boolean {
   const { level, marks } = trust.judge(target);
   return target.toolkit.source !== "hall" && (level === "trusted" || marks.effect === "changes");
-}
-
-function admitShown(
-  call: ResolvedCall,
-  context: CallContext,
-  { trust, audit }: TrustParts,
-  next: Parameters<ResolvedStage>[0],
-): Promise<Outcome> {
-  const { target } = call;
-  if (reliesOnLedger(target, trust)) trust.refresh();
-  const { held, refused } = trust.judge(target);
-  const reason = held ?? refused;
-  if (reason === undefined) return next(call, context);
-  const refuse = (): never => {
-    const server = target.toolkit.id;
-    throw held === undefined ? serverNotReviewed(reason, server) : toolChanged(reason, server);
-  };
-  // Refuse even if the audit write fails.
-  return audit(decisionOf(call, "blocked", reason), call).then(refuse, refuse);
 }
 
 /**

@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Outcome } from "../tool.ts";
 import type { Compile } from "./compiler.ts";
-import { type ResolvedCall, type ResolvedStage, uncounted } from "./stage.ts";
+import { type EndStage, type ResolvedCall, type ResolvedStage, uncounted } from "./stage.ts";
 
 /** Fills in the schema's defaults and rejects invalid arguments, naming every field. */
 export const validateArguments =
@@ -57,21 +57,22 @@ function refuse(call: ResolvedCall, errors: readonly FieldError[]): never {
 }
 
 /** Rejects results that break the protocol or the tool's own output schema. */
-export const checkResult =
-  (validators: Validators): ResolvedStage =>
-  (next) =>
-  (call, context) =>
-    next(call, context).then((outcome) => {
-      const { target } = call;
+export const checkResult = (validators: Validators): EndStage => ({
+  begin: (call) => ({
+    succeeded(outcome) {
       if (!Array.isArray(outcome?.content))
         throw new HallError("BAD_ANSWER", `${call.name} returned a result without "content"`);
       checkContent(outcome, call);
-      return target.tool.outputSchema && !outcome.isError
+      return call.target.tool.outputSchema && !outcome.isError
         ? checkStructure(outcome, call, validators)
         : outcome;
-    });
+    },
+  }),
+});
 
 function checkContent(outcome: Outcome, { name, target }: ResolvedCall): void {
+  // Most results are text only.
+  if (outcome.isError === undefined && outcome.content.every(isText)) return;
   const errors: FieldError[] = [];
   checkContentOf({ ...outcome }, (path, message) => void errors.push({ path, message }), {
     acceptsTypes: target.toolkit.source === "upstream",
@@ -83,6 +84,10 @@ function checkContent(outcome: Outcome, { name, target }: ResolvedCall): void {
       `${name} returned an invalid result: ${first.path} ${first.message}`,
       { details: { errors } },
     );
+}
+
+function isText(item: JsonObject | null): boolean {
+  return item?.type === "text" && typeof item.text === "string";
 }
 
 async function checkStructure(

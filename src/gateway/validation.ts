@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
+import { findWorker } from "../base/bounded-worker.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { findWorker } from "../base/worker.ts";
 import type { FieldError } from "./validate.ts";
 import type { WorkerJob } from "./validation-worker.ts";
 

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { type ErrorCode, HallError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { type JsonObject, parseObject } from "../base/json.ts";
 import { readUserKey } from "../base/user-key.ts";
 import { version } from "../base/version.ts";
 import { McpConnection } from "../client/connection.ts";
@@ -157,7 +157,7 @@ export async function greetHall(
 
 /** Our proof, in return for the hall's. */
 function answerProof(line: string, hello: Hello, path: string): string {
-  const answer = readAnswer(line);
+  const answer = parseObject(line) ?? {};
   if (answer.ok === false)
     throw notOurs("UNAVAILABLE", "this project's hall is of another version");
   const key = readUserKey(helloFolder());
@@ -167,16 +167,6 @@ function answerProof(line: string, hello: Hello, path: string): string {
     "DENIED",
     "what answers on this project's socket does not know your key: it is a hall of an older version, or not yours",
   );
-}
-
-function readAnswer(line: string): JsonObject {
-  try {
-    const answer: unknown = JSON.parse(line);
-    return isObject(answer) ? answer : {};
-  } catch {
-    // Not a hall.
-    return {};
-  }
 }
 
 function notOurs(code: ErrorCode, message: string): HallError {

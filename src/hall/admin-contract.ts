@@ -83,6 +83,8 @@ export interface HallStatus {
   readonly store: StoreState;
   readonly upstreams: readonly UpstreamStatus[];
   readonly registrations: readonly RegistrationStatus[];
+  /** Accesses that the sandbox of the modules has denied since the hall started. */
+  readonly deniedToModules?: readonly Denial[] | undefined;
   /** Modules that are not loaded, and why. */
   readonly failedModules: readonly ModuleFailure[];
 }

@@ -13,6 +13,7 @@ import type { AdminMethods, HallStatus, PendingApproval, ToolTrust } from "./adm
 import type { AdminHandlers } from "./control.ts";
 import type { Hall } from "./hall.ts";
 import { openAgents, openSavedPrograms } from "./project-texts.ts";
+import { modulesName } from "./sandbox.ts";
 import type { Settings } from "./settings.ts";
 import { showApproval } from "./together/shared-approvals.ts";
 
@@ -39,6 +40,7 @@ export function createHandlers(
     upstreams: describeUpstreams(hall),
     registrations: describeRegistrations(hall),
     failedModules: hall.modules.failures(),
+    deniedToModules: hall.violations.of(modulesName),
   });
   return {
     status,

@@ -1,5 +1,5 @@
+import { readNoteFiles } from "../agents/agent-folder.ts";
 import type { WholeModel } from "../agents/model/turn.ts";
-import { readNoteFiles } from "../agents/notes.ts";
 import { applyPlan, type Plan, planAgents, type Refine } from "../agents/plan.ts";
 import { openingFor } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";

@@ -1,7 +1,9 @@
 import type { JsonObject } from "../base/json.ts";
 import { easingOf } from "../trust/easing.ts";
-import { definitionKey } from "../trust/pin.ts";
-import { compareDefinition, type FieldChange } from "../trust/review.ts";
+import { markTool } from "../trust/marks.ts";
+import { definitionKey, definitionOf } from "../trust/pin.ts";
+import { type Change, compareDefinition, type FieldChange, willAsk } from "../trust/review.ts";
+import type { Suspicion } from "../trust/suspicion.ts";
 import { emptyOffer } from "../upstream/lists.ts";
 import { approvalOf } from "../upstream/source.ts";
 import { openProjectLedger } from "./project-store.ts";
@@ -12,7 +14,15 @@ import {
   type ModuleSession,
 } from "./project-texts.ts";
 import { readOffers } from "./project-trust.ts";
-import { findReview, formatSource, goneFrom, offerKinds, signHidden } from "./review.ts";
+import {
+  findReview,
+  formatSource,
+  goneFrom,
+  type OtherReview,
+  offerKinds,
+  type ServerReview,
+  signHidden,
+} from "./review.ts";
 import { getServer, type Settings, trustSettingsOf } from "./settings.ts";
 
 /** The differences between a server now and as it was reviewed, as far as the hall or the lock knows. */
@@ -105,4 +115,80 @@ async function findModuleChanges(session: ModuleSession): Promise<readonly Serve
       gone,
     },
   ];
+}
+
+/** A tool, prompt, resource or template in a review, as JSON. */
+export interface ReviewedItem {
+  readonly name: string;
+  readonly state: Change["kind"];
+  readonly suspicions: readonly Suspicion[];
+  readonly fields?: readonly FieldChange[] | undefined;
+  readonly definition: JsonObject;
+  /** Of a tool: why it is marked as it is, by mark. */
+  readonly why?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A review as JSON. */
+export interface ReviewSummary
+  extends Pick<ServerReview, "name" | "reached" | "eased" | "gone" | "confined"> {
+  readonly package: object | undefined;
+  readonly approved: boolean;
+  readonly changed: boolean;
+  readonly tools: readonly (ReviewedItem & {
+    readonly destructive: boolean;
+    readonly asks: boolean;
+  })[];
+  readonly others: readonly (ReviewedItem & { readonly kind: OtherReview["kind"] })[];
+}
+
+export function summariseReview({
+  name,
+  reached,
+  eased,
+  confined,
+  isOpen,
+  isApproved,
+  package: installed,
+  tools,
+  others,
+  gone,
+}: ServerReview): ReviewSummary {
+  return {
+    name,
+    reached,
+    package: installed && {
+      name: installed.name,
+      version: installed.version,
+      integrity: installed.integrity,
+      exact: installed.isExact,
+    },
+    eased,
+    confined,
+    approved: isApproved,
+    changed: isOpen,
+    tools: tools.map((entry) => {
+      const { tool, change, isDestructive, suspicions } = entry;
+      const { why, effect: _reviewed, ...flow } = markTool(tool);
+      return {
+        name: tool.name,
+        state: change.kind,
+        destructive: isDestructive,
+        asks: willAsk(entry),
+        ...flow,
+        why,
+        fields: change.kind === "changed" ? change.fields : undefined,
+        suspicions,
+        definition: definitionOf(tool),
+      };
+    }),
+    others: others.map(({ kind, name, definition, change, suspicions }) => ({
+      kind,
+      name,
+      state: change.kind,
+      suspicions,
+      fields: change.kind === "changed" ? change.fields : undefined,
+      definition,
+    })),
+    gone,
+  };
 }

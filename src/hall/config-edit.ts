@@ -1,12 +1,24 @@
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { HallError } from "../base/errors.ts";
 import { dataFolder, withFileLock } from "../base/files.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { Scope } from "../base/scope.ts";
+import { plural } from "../base/text.ts";
 import { projectFilesOf, readConfigFiles, userFileOf } from "../config/files.ts";
+import { findNameProblems } from "../config/servers.ts";
+import type { Api, Scheme } from "../upstream/openapi/operation.ts";
+import { describeTarget } from "../upstream/source.ts";
+import type { ServerEntry } from "./import/clients.ts";
 import { type Document, parseDocument, shorten, thisMachine } from "./import/document.ts";
-import { type Edit, editDocument } from "./install/edit.ts";
+import { variable, variableName } from "./import/entry.ts";
+import { findUnset, readEntry, validName } from "./import/import.ts";
+import { createKeeper } from "./import/inline-secrets.ts";
+import { anyClient } from "./import/pasted.ts";
+import { addToProjectFile, type Edit, editDocument, readProjectFile } from "./install/edit.ts";
 import { writeThrough } from "./install/records.ts";
+import { openProjectSecrets } from "./secrets.ts";
 import { unknownName } from "./settings.ts";
 
 /** Edits of the config by commands. Comments and everything else in the file stay as they are. */
@@ -37,7 +49,7 @@ export interface EditOptions {
 const lockMsMax = 20_000;
 
 /** Commands that edit a config at the same time do so one after the other. */
-export function withConfigLock<T>(work: () => Promise<T>): Promise<T> {
+function withConfigLock<T>(work: () => Promise<T>): Promise<T> {
   return withFileLock(join(dataFolder(), "config.lock"), lockMsMax, work);
 }
 
@@ -121,7 +133,7 @@ async function save(
 }
 
 /** Throws CONFLICT if a person saw another text than the file has now. */
-export function requireSeen(text: string, seen: string | undefined): void {
+function requireSeen(text: string, seen: string | undefined): void {
   if (seen === undefined || seen === text) return;
   throw new HallError("CONFLICT", "the file was edited since the change was shown", {
     hint: "Look at the change again.",
@@ -143,4 +155,195 @@ function findEdits(
       : [{ at, put: { [key]: value } }];
   });
   return remove.length > 0 ? [{ at, remove }, ...changed] : changed;
+}
+
+type NewEntry = Pick<ServerEntry, "name" | "value">;
+
+export interface AddReport {
+  /** As shown to people. */
+  readonly file: string;
+  readonly added: readonly {
+    readonly name: string;
+    readonly target: string;
+    readonly notes: readonly string[];
+  }[];
+  /** Names of the secrets that were taken out of the entries and stored. */
+  readonly secrets: readonly string[];
+  /** Variables that the entries name and that are set nowhere. */
+  readonly variables: readonly string[];
+  /** The file's text before and after. */
+  readonly before: string;
+  readonly after: string;
+}
+
+/**
+ * Adds servers to the project's config, as other clients write them. Secrets are stored apart. Throws CONFLICT for a
+ * name that is taken, and VALIDATION for an entry that cannot be used; then nothing is written.
+ */
+export function addServers(
+  folder: string,
+  entries: readonly NewEntry[],
+  options: EditOptions = {},
+): Promise<AddReport> {
+  return withConfigLock(() => addAlone(folder, entries, options));
+}
+
+async function addAlone(
+  folder: string,
+  entries: readonly NewEntry[],
+  { dryRun = false, seen }: EditOptions,
+): Promise<AddReport> {
+  const machine = thisMachine(await realpath(folder));
+  const project = await readProjectFile(machine);
+  const before = project.text ?? "";
+  requireSeen(before, seen);
+  const secrets = await openProjectSecrets(machine.folder);
+  const stored = secrets.list().filter(({ scope }) => scope !== "other project");
+  // The values of stored secrets are not known here, so their names are not used for others.
+  const taken = Object.fromEntries(stored.map(({ name }) => [name, ""]));
+  const keeper = createKeeper({ ...machine.env, ...taken });
+  const ownScript = process.argv[1];
+  const servers = [];
+  for (const { name: given, value } of entries) {
+    const name = validName(given);
+    checkName(name, project.servers);
+    const keep = keeper.keepAt(name, shorten(project.file, machine));
+    const found = await readEntry(anyClient, { name, value }, { machine, keep, ownScript });
+    if (found === "hall")
+      throw new HallError("VALIDATION", `"${name}" is a hall, which cannot run behind a hall`, {
+        hint: "Add the servers behind it instead.",
+      });
+    if (typeof found === "string")
+      throw new HallError("VALIDATION", `"${name}" cannot be added: ${found}`, {
+        hint: "Correct the entry and add it again.",
+      });
+    const { server, notes } = await completeApi(name, found.server);
+    servers.push({ name, server, notes: [...found.notes, ...notes] });
+  }
+  const after = await addToProjectFile(project, servers);
+  if (!dryRun) {
+    // Before the entry: a running hall reads it at once.
+    for (const { variable, value } of keeper.found()) await secrets.set(variable, value);
+    await writeThrough(project.file, after, machine.folder);
+  }
+  const found = keeper.found().map(({ variable }) => variable);
+  const isSet = (name: string): boolean => found.includes(name) || Object.hasOwn(taken, name);
+  const unset = servers.flatMap(({ server }) => findUnset(server, machine.env));
+  return {
+    file: shorten(project.file, machine),
+    added: servers.map(({ name, server, notes }) => ({
+      name,
+      target: describeTarget(server),
+      notes,
+    })),
+    secrets: found,
+    variables: [...new Set(unset)].filter((name) => !isSet(name)),
+    before,
+    after,
+  };
+}
+
+function checkName(name: string, existing: object): void {
+  const taken = Object.keys(existing).find((each) => each.toLowerCase() === name.toLowerCase());
+  if (taken !== undefined)
+    throw new HallError("CONFLICT", `a server "${taken}" is already configured`, {
+      hint: "Choose another name, or remove it first.",
+      next: [{ do: "run-command", command: `remove ${taken}` }],
+    });
+  const [problem] = findNameProblems({ mcpServers: { [name]: {} } });
+  if (problem)
+    throw new HallError("VALIDATION", `"${name}" ${problem.text}`, {
+      hint: "Choose another name.",
+    });
+}
+
+interface Completed {
+  readonly server: JsonObject;
+  readonly notes: readonly string[];
+}
+
+/**
+ * Adds to the entry of an API what its document says about where requests and credentials go. A person approves
+ * the entry, so a later version of the document cannot send them elsewhere. Throws VALIDATION for a document that
+ * cannot be used.
+ */
+async function completeApi(name: string, server: JsonObject): Promise<Completed> {
+  const { openapi, baseUrl, allowPrivate } = server;
+  const isWritten = [openapi, baseUrl].every((text) => !String(text).includes("${"));
+  if (typeof openapi !== "string" || !isWritten) return { server, notes: [] };
+  const { readDocument } = await import("../upstream/openapi/reader.ts");
+  const scope = new Scope();
+  const api = await readDocument(
+    {
+      openapi,
+      baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
+      allowPrivate: allowPrivate === true,
+      include: textsOf(server.include),
+      exclude: textsOf(server.exclude),
+    },
+    scope,
+  ).finally(() => scope.close());
+  const { auth, oauth } = completeAuth(name, server, api);
+  const { auth: _given, ...rest } = server;
+  return {
+    server: {
+      ...rest,
+      baseUrl: api.baseUrl,
+      ...(auth ? { auth } : {}),
+      ...(oauth ? { oauth } : {}),
+    },
+    notes: [
+      `${plural(api.operations.length, "operation")} at ${api.baseUrl}`,
+      ...(auth || oauth || server.headers ? [] : describeSchemes(api)),
+    ],
+  };
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function completeAuth(
+  name: string,
+  { auth, oauth }: JsonObject,
+  { schemes }: Api,
+): { readonly auth?: JsonObject; readonly oauth?: JsonObject } {
+  const given = Object.entries(isObject(auth) ? auth : {});
+  const unknown = given.find(([scheme]) => !Object.hasOwn(schemes, scheme));
+  if (unknown)
+    throw new HallError(
+      "VALIDATION",
+      `the document has no security scheme "${unknown[0]}" (it has ${Object.keys(schemes).join(", ") || "none"})`,
+      { hint: "Correct the name, or send the credential with --header." },
+    );
+  const issued = given.find(([key, value]) => isIssued(schemes[key]) && value === "");
+  const found = issued && schemes[issued[0]];
+  const values = given
+    .filter((each) => each !== issued)
+    .map(([key, value]) => [key, value === "" ? variable(variableName(`${name}_${key}`)) : value]);
+  return {
+    ...(values.length > 0 ? { auth: Object.fromEntries(values) } : {}),
+    ...(found && !isObject(oauth) ? { oauth: loginOf(name, found) } : {}),
+  };
+}
+
+function isIssued(scheme: Scheme | undefined): boolean {
+  return scheme?.kind === "oauth2" && scheme.tokenUrl !== undefined;
+}
+
+function loginOf(name: string, scheme: Scheme): JsonObject {
+  const { authorizationUrl, tokenUrl } = scheme.kind === "oauth2" ? scheme : {};
+  return {
+    ...(authorizationUrl === undefined ? { grant: "client_credentials" } : { authorizationUrl }),
+    tokenUrl,
+    clientId: variable(variableName(`${name}_CLIENT_ID`)),
+    clientSecret: variable(variableName(`${name}_CLIENT_SECRET`)),
+  };
+}
+
+function describeSchemes({ schemes, operations }: Api): readonly string[] {
+  const used = new Set(operations.flatMap(({ security }) => security.flat()));
+  const names = Object.keys(schemes).filter((scheme) => used.has(scheme));
+  if (names.length === 0) return [];
+  return [`operations need credentials (${names.join(", ")}): add it with --auth ${names[0]}`];
 }

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorTable, errorType, HallError, messageOf } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { type JsonObject, parseObject } from "../base/json.ts";
 import { loadUserKey } from "../base/user-key.ts";
 import { version } from "../base/version.ts";
 import { localRights, type Rights, within } from "../server/rights.ts";
@@ -149,19 +149,13 @@ function endOnLeft(channel: Channel): Channel {
 const leftBytes = Buffer.from(left);
 
 async function readHello(socket: Socket): Promise<Hello | undefined> {
-  try {
-    const value: unknown = JSON.parse((await readFirstLine(socket)) ?? "");
-    return isObject(value) &&
-      (value.hello === "mcp" || value.hello === "admin") &&
-      typeof value.version === "string" &&
-      typeof value.nonce === "string" &&
-      (value.preset === undefined || typeof value.preset === "string")
-      ? (value as unknown as Hello)
-      : undefined;
-  } catch {
-    // Not a Guildhall client; the answer says so.
-    return undefined;
-  }
+  const { hello, version, nonce, preset } = parseObject((await readFirstLine(socket)) ?? "") ?? {};
+  // Anything else is not a Guildhall client; the answer says so.
+  if (hello !== "mcp" && hello !== "admin") return undefined;
+  if (typeof version !== "string" || typeof nonce !== "string") return undefined;
+  return preset === undefined || typeof preset === "string"
+    ? { hello, version, nonce, preset }
+    : undefined;
 }
 
 function serveAdmin(channel: Channel, handlers: AdminHandlers): void {

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import {
   accessSync,
   closeSync,
@@ -8,10 +8,19 @@ import {
   readFileSync,
   statSync,
 } from "node:fs";
-import { delimiter, join } from "node:path";
+import { rm } from "node:fs/promises";
+import { homedir } from "node:os";
+import { delimiter, isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { HallError } from "../base/errors.ts";
-import { dataFolder, isRunning, makePrivateFolder, placePrivate } from "../base/files.ts";
+import {
+  dataFolder,
+  isRunning,
+  makePrivateFolder,
+  placePrivate,
+  replacePrivate,
+} from "../base/files.ts";
 import { askHall } from "./admin-client.ts";
 import type { HallStatus } from "./admin-contract.ts";
 import { logFolder } from "./server-logs.ts";
@@ -26,13 +35,13 @@ export async function openUserFolder(): Promise<string> {
   return folder;
 }
 
-export interface StartedHall {
+interface StartedHall {
   readonly isNew: boolean;
   readonly status: HallStatus & { readonly url: string };
   readonly logFile: string;
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly folder: string;
   readonly isUser: boolean;
   readonly port?: number | undefined;
@@ -130,7 +139,7 @@ export async function stopRunning(folder: string): Promise<HallStatus | undefine
   return ended;
 }
 
-export type CommandLine = readonly [string, ...string[]];
+type CommandLine = readonly [string, ...string[]];
 
 /** The command that starts this program as an MCP server, on any machine that has it. */
 const sharedCommand: CommandLine = ["guildhall", "mcp"];
@@ -177,6 +186,147 @@ function isProgram(file: string): boolean {
     return statSync(file).isFile();
   } catch {
     // Not there, or not ours to run.
+    return false;
+  }
+}
+
+/** The service that runs the user's own hall from login on: a systemd user unit, or a launchd plist. */
+export interface Service {
+  readonly file: string;
+  readonly text: string;
+  /** The file as it is now; undefined if there is none. */
+  readonly current: string | undefined;
+  /** Command lines that start it, and that stop it before it is removed. */
+  readonly enable: readonly Command[];
+  readonly disable: readonly Command[];
+}
+
+type Command = readonly [string, ...string[]];
+
+interface ServiceOptions {
+  /** The program and its first arguments. */
+  readonly program: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  readonly platform?: NodeJS.Platform;
+}
+
+const marker = "Written by guildhall service install";
+
+/** Throws UNAVAILABLE on other systems, CONFLICT for a file that we did not write. */
+export function planService({
+  program,
+  env = process.env,
+  platform = process.platform,
+}: ServiceOptions): Service {
+  if (platform !== "darwin" && platform !== "linux")
+    throw new HallError("UNAVAILABLE", "services are written for systemd and launchd only", {
+      next: [{ do: "run-command", command: "start --user" }],
+    });
+  const plan = platform === "darwin" ? planLaunchd(program, env) : planSystemd(program, env);
+  const current = existsSync(plan.file) ? readFileSync(plan.file, "utf8") : undefined;
+  if (current !== undefined && !current.includes(marker))
+    throw new HallError("CONFLICT", `"${plan.file}" was not written by guildhall`, {
+      hint: "Move it away first.",
+    });
+  return { ...plan, current };
+}
+
+type Plan = Omit<Service, "current">;
+
+function planSystemd(program: readonly string[], env: NodeJS.ProcessEnv): Plan {
+  const { XDG_CONFIG_HOME: config } = env;
+  const base = config && isAbsolute(config) ? config : join(env.HOME ?? homedir(), ".config");
+  const unit = "guildhall.service";
+  const systemctl = (...args: string[]): Command => ["systemctl", "--user", ...args];
+  return {
+    file: join(base, "systemd", "user", unit),
+    text: `# ${marker}; remove it with: guildhall service remove
+[Unit]
+Description=Guildhall: one hall for your MCP servers
+
+[Service]
+ExecStart=${[...program, "serve", "--user"].map((word) => quoteUnit(word).replaceAll("$", "$$$$")).join(" ")}
+${variables(env)
+  .map(([name, value]) => `Environment=${quoteUnit(`${name}=${value}`)}\n`)
+  .join("")}Restart=on-failure
+RestartSec=5
+
+[Install]
+WantedBy=default.target
+`,
+    enable: [systemctl("daemon-reload"), systemctl("enable", "--now", unit)],
+    disable: [systemctl("disable", "--now", unit)],
+  };
+}
+
+/** systemd expands % even inside quotes, and $ only in ExecStart. */
+function quoteUnit(text: string): string {
+  return `"${text.replace(/[\\"]/g, "\\$&").replaceAll("%", "%%")}"`;
+}
+
+/** Where the hall finds programs and its files; a service does not have the variables of the shell. */
+function variables(env: NodeJS.ProcessEnv): readonly (readonly [string, string])[] {
+  const names = ["PATH", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"];
+  return names.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []));
+}
+
+function planLaunchd(program: readonly string[], env: NodeJS.ProcessEnv): Plan {
+  const label = "guildhall";
+  const file = join(env.HOME ?? homedir(), "Library", "LaunchAgents", `${label}.plist`);
+  const words = [...program, "serve", "--user"];
+  return {
+    file,
+    text: `<?xml version="1.0" encoding="UTF-8"?>
+<!-- ${marker}; remove it with: guildhall service remove -->
+<plist version="1.0">
+<dict>
+  <key>Label</key><string>${label}</string>
+  <key>ProgramArguments</key>
+  <array>
+${words.map((word) => `    <string>${escapeXml(word)}</string>`).join("\n")}
+  </array>
+  <key>EnvironmentVariables</key>
+  <dict>
+${variables(env)
+  .map(([name, value]) => `    <key>${name}</key><string>${escapeXml(value)}</string>`)
+  .join("\n")}
+  </dict>
+  <key>RunAtLoad</key><true/>
+  <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
+</dict>
+</plist>
+`,
+    enable: [["launchctl", "load", "-w", file]],
+    disable: [["launchctl", "unload", "-w", file]],
+  };
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+/** Writes the file and starts the service. False if it has to be started by hand. */
+export async function installService({ file, text, enable }: Service): Promise<boolean> {
+  await replacePrivate(file, text);
+  return runAll(enable);
+}
+
+/** Stops the service and removes the file. False if the service has to be stopped by hand. */
+export async function removeService({ file, disable }: Service): Promise<boolean> {
+  const isStopped = await runAll(disable);
+  await rm(file, { force: true });
+  return isStopped;
+}
+
+const runMsMax = 20_000;
+
+async function runAll(commands: readonly Command[]): Promise<boolean> {
+  try {
+    for (const [program, ...args] of commands)
+      await promisify(execFile)(program, args, { timeout: runMsMax });
+    return true;
+  } catch {
+    // No manager of services for this user, such as in a container: the caller shows the lines.
     return false;
   }
 }

@@ -14,7 +14,7 @@ import { type DiscoverOptions, type Discovery, discoverApproved } from "./discov
 import { findModuleFailures } from "./faults.ts";
 import { thisMachine } from "./import/document.ts";
 import { findServers } from "./import/import.ts";
-import { readProjectFile } from "./install/project-file.ts";
+import { readProjectFile } from "./install/edit.ts";
 import { findStoreProblem, recordInProject } from "./project-store.ts";
 import { requireConfigured, type Settings } from "./settings.ts";
 

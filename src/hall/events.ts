@@ -7,14 +7,6 @@ export type HallEvent =
   | { readonly type: "call"; readonly row: CallRow }
   /** A line that a server wrote to stderr, or why it failed. */
   | { readonly type: "log"; readonly server: string; readonly at: number; readonly text: string }
-  /** The call failed and is tried again after `delayMs`. */
-  | {
-      readonly type: "retry";
-      readonly call: string;
-      readonly at: number;
-      readonly delayMs: number;
-      readonly reason: string;
-    }
   /** Of a call that a view made: `key` is the view's name for it. */
   | {
       readonly type: "progress";
@@ -25,7 +17,14 @@ export type HallEvent =
   /** Something of this kind changed; views read it again. */
   | { readonly type: "changed"; readonly what: ChangedPart };
 
-export type ChangedPart = "approvals" | "servers" | "tools" | "review" | "questions";
+export type ChangedPart =
+  | "approvals"
+  | "servers"
+  | "tools"
+  | "review"
+  | "questions"
+  | "calls"
+  | "logs";
 
 export interface HallEvents {
   emit(event: HallEvent): void;

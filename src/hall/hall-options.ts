@@ -2,7 +2,9 @@ import type { GroupSource } from "../agents/groups.ts";
 import type { PlannerConfig } from "../agents/planners.ts";
 import type { RunStoreOptions } from "../agents/runs.ts";
 import type { Log, Secrets } from "../base/log.ts";
+import type { SecretStore } from "../base/secret-store.ts";
 import type { ConfiguredServers } from "../config/configured-servers.ts";
+import type { Config } from "../config/schema.ts";
 import type { Capacities, RateLimits } from "../gateway/limits.ts";
 import type { Recording } from "../gateway/record.ts";
 import type { Decision } from "../gateway/trust.ts";
@@ -22,6 +24,10 @@ import type { SandboxPolicy } from "../upstream/sandbox/policy.ts";
 import type { Limits } from "../wire/channel.ts";
 import type { WorkflowOptions } from "../workflow/workflow.ts";
 import type { Together } from "./together/together.ts";
+
+/** `sandbox`: the config's, for the process of the modules. */
+export type ModuleOptions = Pick<ModulesOptions, "patterns" | "folder" | "loadMsMax"> &
+  Pick<Config["defaults"], "sandbox">;
 
 export interface HallOptions {
   /** The faces that clients see. Default: every tool as it is. */
@@ -57,7 +63,7 @@ export interface HallOptions {
   /** The offers of the upstreams at the last build. */
   readonly lock?: Lock;
   /** Globs of modules that export toolkits, relative to the folder. */
-  readonly modules?: Pick<ModulesOptions, "patterns" | "folder" | "loadMsMax"> | undefined;
+  readonly modules?: ModuleOptions | undefined;
   /** Rate limits, and how many calls a toolkit takes at once. Default: no limits. */
   readonly rates?: RateLimits;
   readonly capacities?: Capacities;
@@ -100,4 +106,6 @@ export interface HallOptions {
   readonly secrets?: Secrets;
   /** Where logins to upstreams are stored. Default: the user's data folder. */
   readonly tokenFolder?: string;
+  /** Where people's own secrets are kept. Default: the user's. */
+  readonly secretStore?: SecretStore;
 }

@@ -2,8 +2,11 @@ import { createAgentToolkit } from "../agents/agents.ts";
 import { createGroups, type Groups } from "../agents/groups.ts";
 import { createPlanners } from "../agents/planners.ts";
 import { createRuns, recordEvaluation } from "../agents/runs.ts";
+import { HallError } from "../base/errors.ts";
 import { hashOf, type JsonObject } from "../base/json.ts";
 import { createLog, type Log, Secrets } from "../base/log.ts";
+import { Scope } from "../base/scope.ts";
+import { createIds } from "../base/text.ts";
 import { version } from "../base/version.ts";
 import { type NamedCall, readNamedCall } from "../client/client.ts";
 import { auditDecisions, auditRegistrations } from "../gateway/audit.ts";
@@ -25,7 +28,7 @@ import { withHallResources } from "../server/hall-resources.ts";
 import { Server } from "../server/server.ts";
 import { mayHaveRows, openStore } from "../store/open-store.ts";
 import type { AuditEntry, Store } from "../store/store.ts";
-import type { Outcome, Target } from "../tool.ts";
+import type { Caller, Outcome, Target } from "../tool.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
 import { createExperience } from "../toolkits/find/experience.ts";
 import { createFindToolkit } from "../toolkits/find/find.ts";
@@ -42,13 +45,13 @@ import { emptyLock } from "../upstream/lock.ts";
 import { defaultLimits, type Limits } from "../wire/channel.ts";
 import { createWorkflow } from "../workflow/workflow.ts";
 import { createModelWriter } from "../workflow/writer.ts";
-import { callOnce } from "./call-once.ts";
 import { createHallEvents, type HallEvents, reportCalls } from "./events.ts";
 import type { HallOptions } from "./hall-options.ts";
+import { createModuleLoader, openModuleProcess } from "./module-process.ts";
 import { openPolicies } from "./policies.ts";
-import { followReviews } from "./sandbox.ts";
+import { keepRetries } from "./retries.ts";
+import { createViolations, followReviews, rightsOf, type Violations } from "./sandbox.ts";
 import type { Together } from "./together/together.ts";
-import { createViolations, type Violations } from "./violations.ts";
 
 /** A running hall. `close` ends its parts in the reverse order of their creation. */
 export interface Hall {
@@ -183,16 +186,18 @@ async function openBase(options: HallOptions) {
       .append(entry)
       .catch((err: unknown) => log.error({ err, ...entry }, "could not write to the audit"));
   const violations = createViolations({ said, note });
+  const sandbox = trust && { ...followReviews(trust.entries, violations.add), ...options.learning };
   const fleet = createFleet({
     limits,
     log,
     lock,
     secrets,
     tokenFolder: options.tokenFolder,
+    secretStore: options.secretStore,
     openCarrier: options.openCarrier,
     said,
     changed: () => events.emit({ type: "changed", what: "servers" }),
-    sandbox: trust && { ...followReviews(trust.entries, violations.add), ...options.learning },
+    sandbox,
     holdsChanged: trust !== undefined,
     mayStart: (...about) => trust?.mayStart(...about),
     looksFor: (server) => options.looksFor?.(server) ?? true,
@@ -209,6 +214,7 @@ async function openBase(options: HallOptions) {
     trust,
     policies,
     fleet,
+    sandbox,
     violations,
     store,
     note,
@@ -255,8 +261,10 @@ async function openRegistrations(base: Base, options: HallOptions) {
     patterns: [],
     folder: ".",
     ...options.modules,
+    rights: rightsOf(options.modules?.sandbox),
     registry,
     log,
+    load: createModuleLoader(() => openModuleProcess(base.fleet, options.modules, base.sandbox)),
     mayLoad: (file, digest) => trust?.mayLoadModule(file, digest) ?? true,
   });
   if (options.modules) await modules.scan();
@@ -342,8 +350,7 @@ async function openGateway(base: Base, options: HallOptions) {
       waits: options.approvalLeft !== undefined,
       confirm: options.together?.confirm,
     },
-    retried: (call, delayMs, reason) =>
-      events.emit({ type: "retry", call, at: Date.now(), delayMs, reason }),
+    retried: keepRetries(store.retries, base.secrets, options.store?.retention),
     policies: { policies, audit },
     spell,
   });
@@ -407,4 +414,29 @@ async function startTracing(
   ]);
   const exporter = createExporter({ url, log });
   return { stage: traceCalls(exporter.send), close: exporter.close };
+}
+
+const callIds = createIds("call");
+
+/** A call of the program that opened the hall, which cannot be asked anything. */
+async function callOnce(
+  { call }: Gateway,
+  named: { readonly name: string; readonly arguments: JsonObject },
+): Promise<Outcome> {
+  const caller: Caller = { connection: "program", principal: "program", client: "program" };
+  const scope = new Scope();
+  try {
+    return await call(
+      { ...named, id: callIds(), caller, target: undefined },
+      {
+        scope,
+        caller,
+        progress: () => {},
+        log: () => {},
+        ask: () => Promise.reject(new HallError("MISSING_CAPABILITY", "a program cannot be asked")),
+      },
+    );
+  } finally {
+    scope.close();
+  }
 }

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, parseObject } from "../base/json.ts";
 import type { LogSink } from "../base/log.ts";
 import { visible, visibleLines } from "../base/sanitize.ts";
 
@@ -25,7 +25,7 @@ const valueMax = 200;
 
 /** Escapes control characters. A line that is not a JSON object is shown as it is. */
 export function describeLogLine(line: string, hasColour: boolean): string {
-  const entry = parseEntry(line);
+  const entry = parseObject(line);
   if (!entry) return `${visibleLines(line.trimEnd())}\n`;
   const { level, time, msg, upstream, err, ...fields } = entry;
   const paint = (style: keyof typeof styles | "dim", text: string): string =>
@@ -43,15 +43,6 @@ export function describeLogLine(line: string, hasColour: boolean): string {
     ([key, value]) => ` ${paint("dim", `${visible(key)}=${describeValue(value)}`)}`,
   );
   return `${paint("dim", clock)}${paint(name, name.padEnd(5))} ${who}${visible(String(msg ?? ""))}${describeError(err, name)}${rest.join("")}\n`;
-}
-
-function parseEntry(line: string): JsonObject | undefined {
-  try {
-    const entry: unknown = JSON.parse(line);
-    return isObject(entry) ? entry : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Stack traces only for errors: warnings were expected. */

@@ -5,7 +5,7 @@ import type { InstalledPackage } from "../trust/review.ts";
 import { findInstalled } from "../upstream/installation.ts";
 import { findLaunch, type Launch } from "../upstream/launcher.ts";
 import { thisMachine } from "./import/document.ts";
-import { readProjectFile } from "./install/project-file.ts";
+import { readProjectFile } from "./install/edit.ts";
 import { writeThrough } from "./install/records.ts";
 
 /** The package that a launcher such as npx has installed to start a server. */

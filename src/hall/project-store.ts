@@ -18,7 +18,6 @@ import { type Ledger, openLedger } from "../trust/ledger.ts";
 import { askHall } from "./admin-client.ts";
 import type { Discovery } from "./discover.ts";
 import { hasProjectFile, loadSettings, type Settings } from "./settings.ts";
-import { adoptForUser } from "./take-over.ts";
 import { shareLedger } from "./together/shared-ledger.ts";
 
 /** The records of a project as commands use them, beside a hall that may be writing too. */
@@ -106,6 +105,8 @@ export async function findStoreProblem(settings: Settings): Promise<HallError | 
 export async function openProjectLedger(settings: Settings): Promise<Ledger> {
   const local = await openLocalLedger(settings);
   const ledger = settings.config.store.url === undefined ? local : shareLedger(local, settings);
+  if (settings.config.trust.scope !== "user") return ledger;
+  const { adoptForUser } = await import("./take-over.ts");
   const subjects = await adoptForUser(settings, ledger);
   await recordInProject(settings, {
     decision: { kind: "reviewed", subjects, reason: "by trust.scope" },

@@ -1,16 +1,27 @@
-import { readAgentFolder } from "../agents/agent-folder.ts";
+import { readAgentFolder, readNoteFiles } from "../agents/agent-folder.ts";
 import type { GroupSource } from "../agents/groups.ts";
-import { readNoteFiles } from "../agents/notes.ts";
+import { HallError } from "../base/errors.ts";
 import { hashOf } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
+import { readProjectFile, replaceProjectFile } from "../base/project-files.ts";
 import { collectServers } from "../config/configured-servers.ts";
 import { fieldAt } from "../config/layer.ts";
 import type { FieldToApprove } from "../config/project-limits.ts";
 import { digestModules } from "../registry/modules.ts";
-import { readSavedFolder, type SavedFile } from "../toolkits/programs/saved.ts";
-import type { SavedPrograms } from "../toolkits/programs/saved-toolkit.ts";
+import type { EvaluationMode, Language } from "../toolkits/programs/protocol.ts";
+import {
+  parseSaved,
+  readSavedFolder,
+  type SavedFile,
+  savedName,
+  savedPath,
+  writeSaved,
+} from "../toolkits/programs/saved.ts";
+import { heldProgram, type SavedPrograms } from "../toolkits/programs/saved-toolkit.ts";
 import { type Entries, type Ledger, noEntries } from "../trust/ledger.ts";
+import { notifyHall } from "./admin-client.ts";
 import { openProjectLedger } from "./project-store.ts";
+import { rightsOf } from "./sandbox.ts";
 import type { Settings } from "./settings.ts";
 
 /**
@@ -80,7 +91,7 @@ export function withApprovedTexts(entries: Entries, approved: readonly ProjectTe
 }
 
 /** A file that one of our commands has written from approved texts. */
-export interface Rewritten {
+interface Rewritten {
   /** Relative to `.guildhall`. */
   readonly path: string;
   /** Its old path, if it was renamed. */
@@ -157,7 +168,7 @@ export function approvedWords(
   };
 }
 
-/** A file of the project that would run inside the hall. */
+/** A file of the project that would run in the process of its modules. */
 export interface ModuleReview {
   readonly file: string;
   readonly change: "new" | "changed" | "same";
@@ -177,7 +188,8 @@ export async function hasUnapprovedModules(session: ModuleSession): Promise<bool
 export function findModules({
   settings,
 }: ModuleSession): Promise<Readonly<Record<string, string>>> {
-  return digestModules(settings.config.toolkits, settings.folder);
+  const { toolkits, defaults } = settings.config;
+  return digestModules(toolkits, settings.folder, rightsOf(defaults.sandbox));
 }
 
 export function compareModules(
@@ -188,4 +200,46 @@ export function compareModules(
     if (!Object.hasOwn(approved, file)) return { file, change: "new" };
     return { file, change: approved[file] === digest ? "same" : "changed" };
   });
+}
+
+interface ProgramToSave {
+  readonly name: string;
+  readonly language: Language;
+  readonly code: string;
+  /** Ignored if the code has front matter of its own. */
+  readonly description?: string | undefined;
+  readonly mode: EvaluationMode;
+}
+
+export interface SavedFilePlace {
+  /** Inside the project. */
+  readonly file: string;
+  readonly tool: string;
+}
+
+/** Writes a program as a tool of the project. It is held back until a person approves it. Throws CONFLICT. */
+export async function saveProgram(
+  folder: string,
+  { name: wish, language, code, description, mode }: ProgramToSave,
+): Promise<SavedFilePlace> {
+  const stem = savedName(wish);
+  const fileName = `${stem.replaceAll("_", "-")}.${language}`;
+  const file = savedPath(fileName);
+  const words = description ?? `Runs the program ${stem.replaceAll("_", " ")}.`;
+  const text = writeSaved(language, code, { description: words, mode });
+  const { name } = await parseSaved(fileName, text);
+  const before = await readProjectFile(folder, file);
+  if (before !== undefined && before !== text)
+    throw new HallError("CONFLICT", `${file} already exists`, {
+      hint: "Choose another name, or remove the file first.",
+    });
+  await replaceProjectFile(folder, file, text);
+  await notifyHall(folder, { trustChanged: {} });
+  return { file, tool: `programs__${name}` };
+}
+
+/** Throws DENIED for a program of the project, given that it is not listed. */
+export async function refuseHeldProgram(folder: string, name: string): Promise<void> {
+  const { files } = await readSavedFolder(folder);
+  if (files.some((file) => file.name === name)) throw heldProgram(name);
 }

@@ -65,6 +65,7 @@ export async function openAlone({
     openTogether(settings),
   ]);
   const entries = await ledger.read();
+  const moduleOptions = { patterns: config.toolkits, folder, sandbox: config.defaults.sandbox };
   const agents = await openAgents(folder, entries, log);
   const savedPrograms = await openSavedPrograms(folder, entries, log);
   const isOpen = await watchFolders(settings);
@@ -89,7 +90,7 @@ export async function openAlone({
       isListed: () => usesWorkflow(current),
     },
     servers: collectServers(loaded),
-    modules: config.toolkits.length > 0 ? { patterns: config.toolkits, folder } : undefined,
+    modules: config.toolkits.length > 0 ? moduleOptions : undefined,
     rates: config.limits,
     capacities: config.limits,
     healthCheck: config.health,

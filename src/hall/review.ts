@@ -30,7 +30,7 @@ import {
   readProjectTexts,
   withApprovedTexts,
 } from "./project-texts.ts";
-import { describeSandbox } from "./sandbox.ts";
+import { chooseSandbox, describeSandbox, moduleServer, modulesName } from "./sandbox.ts";
 import { type Settings, trustSettingsOf } from "./settings.ts";
 import { adopt, findReviewsElsewhere, identityOf, type ReviewElsewhere } from "./take-over.ts";
 
@@ -46,7 +46,8 @@ export interface Reviewer {
   review(reviews: readonly ServerReview[]): Promise<Decisions>;
   /** The same servers were reviewed in other folders of this user. */
   mayTakeOver(found: readonly ReviewElsewhere[]): Promise<boolean>;
-  mayLoadModules(modules: readonly ModuleReview[]): Promise<boolean>;
+  /** `runs` says how their process is confined. */
+  mayLoadModules(modules: readonly ModuleReview[], runs: string): Promise<boolean>;
   /** Texts of the project that models would read, new or changed since they were approved. */
   mayUseTexts(texts: readonly ProjectText[]): Promise<boolean>;
 }
@@ -208,7 +209,7 @@ export async function reviewDiscoveries(
   for (const discovery of usable) prepared.push(await prepareReview(discovery, session));
   const open = prepared.filter(({ isOpen, failure }) => isOpen && failure === undefined);
   const decisions = open.length > 0 ? await reviewer?.review(open) : undefined;
-  const modules = await reviewModules(session);
+  const { modules, moduleSandbox } = await reviewModules(session);
   const texts = await reviewTexts(session);
   // Nothing is written before the last question is answered.
   const reviews: ServerReview[] = [];
@@ -220,6 +221,7 @@ export async function reviewDiscoveries(
     await ledger.change((current) => ({
       ...withApprovedTexts(current, texts),
       modules,
+      moduleSandbox,
       servers: { ...current.servers, ...servers },
     }));
   }
@@ -256,12 +258,22 @@ async function applyDecision(
 }
 
 /** The modules that are approved from now on. */
-async function reviewModules(session: ReviewSession): Promise<Entries["modules"]> {
-  const { entries, reviewer } = session;
+async function reviewModules(
+  session: ReviewSession,
+): Promise<Pick<Entries, "modules" | "moduleSandbox">> {
+  const { entries, reviewer, settings } = session;
   const found = await findModules(session);
   const modules = compareModules(entries, found);
-  if (!reviewer || modules.every(({ change }) => change === "same")) return entries.modules;
-  return (await reviewer.mayLoadModules(modules)) ? found : entries.modules;
+  if (!reviewer || modules.every(({ change }) => change === "same")) return entries;
+  const server = moduleServer(settings.config.defaults.sandbox);
+  const before = entries.moduleSandbox?.kind === "on" ? entries.moduleSandbox.learned : undefined;
+  const moduleSandbox = await chooseSandbox(server, undefined, before);
+  const runs =
+    (await describeSandbox(modulesName, server, moduleSandbox)) ??
+    "not in a sandbox: your config turns it off";
+  return (await reviewer.mayLoadModules(modules, runs))
+    ? { modules: found, moduleSandbox }
+    : entries;
 }
 
 /** The texts that are approved from now on. */

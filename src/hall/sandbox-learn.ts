@@ -6,7 +6,7 @@ import { dataFolder } from "../base/files.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { ownValue } from "../trust/easing.ts";
-import type { Review, Rights } from "../trust/ledger.ts";
+import type { ReviewedSandbox, Rights } from "../trust/ledger.ts";
 import type { Denial } from "../upstream/sandbox/denials.ts";
 import { decideSandbox, noRights } from "../upstream/sandbox/policy.ts";
 import {
@@ -21,9 +21,15 @@ import { askHall, notifyHall } from "./admin-client.ts";
 import { describeTrust } from "./admin-handlers.ts";
 import { openAlone } from "./project.ts";
 import { openProjectLedger, openProjectStore, recordInProject } from "./project-store.ts";
-import { approvedBefore, describeSandbox } from "./sandbox.ts";
+import {
+  approvedBefore,
+  describeSandbox,
+  moduleServer,
+  modulesName,
+  reviewedSandbox,
+  violationKind,
+} from "./sandbox.ts";
 import { getServer, type Settings } from "./settings.ts";
-import { violationKind } from "./violations.ts";
 
 /** How one server runs, and what its sandbox has denied since it was reviewed. */
 export interface SandboxState {
@@ -36,16 +42,14 @@ export interface SandboxState {
 }
 
 export async function explainSandbox(settings: Settings, name: string): Promise<SandboxState> {
-  const config = getServer(name, settings.loaded);
-  const review = ownValue((await (await openProjectLedger(settings)).read()).servers, name);
-  const learned = review?.sandbox?.kind === "on" ? review.sandbox.learned : noRights;
+  const { config, sandbox, learned, isApproved, reviewedAt } = await findConfined(settings, name);
   if (config.type !== "stdio")
     return { name, state: "remote", what: "it runs elsewhere", learned, denied: [] };
-  const denied = await readDenials(settings, name, review);
-  if (review?.source !== approvalOf(config))
+  const denied = await readDenials(settings, name, reviewedAt);
+  if (!isApproved)
     return { name, state: "not reviewed", what: "run `guildhall verify` first", learned, denied };
-  const isConfined = decideSandbox(config, review.sandbox).kind === "box";
-  const words = await describeSandbox(name, config, review.sandbox);
+  const isConfined = decideSandbox(config, sandbox).kind === "box";
+  const words = await describeSandbox(name, config, sandbox);
   return {
     name,
     state: isConfined ? "confined" : "unconfined",
@@ -55,18 +59,49 @@ export async function explainSandbox(settings: Settings, name: string): Promise<
   };
 }
 
+interface Confined {
+  readonly config: ServerConfig;
+  readonly sandbox: ReviewedSandbox | undefined;
+  readonly learned: Rights;
+  /** As it is now. */
+  readonly isApproved: boolean;
+  readonly reviewedAt: number | undefined;
+}
+
+/** A server, or the process of the project's modules. */
+async function findConfined(settings: Settings, name: string): Promise<Confined> {
+  const entries = await (await openProjectLedger(settings)).read();
+  const sandbox = reviewedSandbox(entries, name);
+  const learned = sandbox?.kind === "on" ? sandbox.learned : noRights;
+  if (name === modulesName) {
+    const isApproved = Object.keys(entries.modules ?? {}).length > 0;
+    const config = moduleServer(settings.config.defaults.sandbox);
+    return { config, sandbox, learned, isApproved, reviewedAt: undefined };
+  }
+  const config = getServer(name, settings.loaded);
+  const review = ownValue(entries.servers, name);
+  const isApproved = review?.source === approvalOf(config);
+  return { config, sandbox, learned, isApproved, reviewedAt: review?.reviewedAt };
+}
+
+/** All that can be confined: the servers, and the process of the modules if there are any. */
+export function listConfined({ config }: Settings): readonly string[] {
+  const modules = config.toolkits.length > 0 ? [modulesName] : [];
+  return [...Object.keys(config.mcpServers).sort(), ...modules];
+}
+
 /** From the audit, so that it also has what other halls recorded while the server was used. */
 async function readDenials(
   settings: Settings,
   name: string,
-  review: Review | undefined,
+  since: number | undefined,
 ): Promise<readonly Denial[]> {
   const store = await openProjectStore(settings);
   try {
     const rows = await store?.audit.list({
       tool: name,
       outcome: violationKind,
-      since: review?.reviewedAt,
+      since,
     });
     return (rows ?? []).flatMap(({ details }) => (isDenial(details) ? [details] : []));
   } finally {
@@ -98,15 +133,18 @@ export interface Learning {
 
 /** Starts the server in its sandbox, with a record of what it looks for. */
 export async function openLearning(settings: Settings, name: string): Promise<Learning> {
-  const config = requireStdio(settings, name);
-  const ledger = await openProjectLedger(settings);
-  const review = ownValue((await ledger.read()).servers, name);
-  if (review?.source !== approvalOf(config))
+  const { learned, isApproved, reviewedAt, ...found } = await findConfined(settings, name);
+  const config = requireStdio(found, name);
+  if (!isApproved)
     throw new HallError("DENIED", `server "${name}" has not been approved as it is now`, {
-      next: [{ do: "verify", server: name }],
+      next: [
+        name === modulesName
+          ? { do: "run-command", command: "verify" }
+          : { do: "verify", server: name },
+      ],
     });
-  const learned = review.sandbox?.kind === "on" ? review.sandbox.learned : noRights;
-  const recorded = await readDenials(settings, name, review);
+  const recorded = await readDenials(settings, name, reviewedAt);
+  const entries = await (await openProjectLedger(settings)).read();
   const trace = openTrace(join(dataFolder(), "servers", "traces"));
   const profile = createProfile(name, config, learned);
   const project = await openAlone({
@@ -115,15 +153,20 @@ export async function openLearning(settings: Settings, name: string): Promise<Le
     looksFor: () => false,
     learning: {
       decide: (server, entry) =>
-        server === name ? { kind: "box", learned } : decideSandbox(entry, undefined),
+        server === name
+          ? { kind: "box", learned }
+          : decideSandbox(entry, reviewedSandbox(entries, server)),
       isLearning: true,
       tracer: trace?.tracer,
     },
   });
   const { hall } = project;
+  const isOf = (toolkit: string): boolean =>
+    name === modulesName
+      ? hall.registry.findToolkit(toolkit)?.source === "module"
+      : toolkit === name;
   const tools = describeTrust(hall).filter(
-    ({ toolkit, marks, held }) =>
-      toolkit === name && marks.effect === "reads" && held === undefined,
+    ({ toolkit, marks, held }) => isOf(toolkit) && marks.effect === "reads" && held === undefined,
   );
   return {
     profile,
@@ -155,10 +198,9 @@ export async function openLearning(settings: Settings, name: string): Promise<Le
 }
 
 function requireStdio(
-  settings: Settings,
+  { config }: Pick<Confined, "config">,
   name: string,
 ): Extract<ServerConfig, { readonly type: "stdio" }> {
-  const config = getServer(name, settings.loaded);
   if (config.type === "stdio") return config;
   throw new HallError("INVALID_PARAMS", `server "${name}" is remote: it has no sandbox here`);
 }
@@ -214,23 +256,25 @@ export async function acceptRights(
   name: string,
   rights: readonly Denial[],
 ): Promise<readonly string[]> {
-  const config = requireStdio(settings, name);
+  const config = requireStdio(await findConfined(settings, name), name);
   const ledger = await openProjectLedger(settings);
   const take = (kind: Denial["kind"]): readonly string[] =>
     rights.filter((right) => right.kind === kind).map(({ what }) => what);
   const entries = await ledger.change((current) => {
-    const review = ownValue(current.servers, name);
-    if (!review) return current;
-    const before = review.sandbox?.kind === "on" ? review.sandbox.learned : noRights;
+    const reviewed = reviewedSandbox(current, name);
+    const before = reviewed?.kind === "on" ? reviewed.learned : noRights;
     const learned: Rights = {
       read: [...new Set([...before.read, ...take("read")])],
       write: [...new Set([...before.write, ...take("write")])],
       hosts: [...new Set([...before.hosts, ...take("host")])],
     };
-    const changed: Review = { ...review, sandbox: { kind: "on", learned } };
-    return { ...current, servers: { ...current.servers, [name]: changed } };
+    const sandbox: ReviewedSandbox = { kind: "on", learned };
+    if (name === modulesName) return { ...current, moduleSandbox: sandbox };
+    const review = ownValue(current.servers, name);
+    if (!review) return current;
+    return { ...current, servers: { ...current.servers, [name]: { ...review, sandbox } } };
   });
-  const sandbox = ownValue(entries.servers, name)?.sandbox;
+  const sandbox = reviewedSandbox(entries, name);
   const words = describeProfile(
     createProfile(name, config, sandbox?.kind === "on" ? sandbox.learned : noRights),
   );

@@ -1,6 +1,11 @@
-import type { ServerConfig } from "../config/schema.ts";
+import { fileURLToPath } from "node:url";
+import { findWorker } from "../base/bounded-worker.ts";
+import { visible } from "../base/sanitize.ts";
+import type { Config, ServerConfig } from "../config/schema.ts";
+import type { AuditEntry } from "../store/store.ts";
 import { ownValue } from "../trust/easing.ts";
-import type { Entries, ReviewedSandbox } from "../trust/ledger.ts";
+import type { Entries, ReviewedSandbox, Rights } from "../trust/ledger.ts";
+import type { Denial } from "../upstream/sandbox/denials.ts";
 import {
   createRuntime,
   decideSandbox,
@@ -12,20 +17,53 @@ import type { Discovery } from "./discover.ts";
 import { openProjectLedger } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
 
+/** The process of the project's modules in logs, the audit and `sandbox` commands; no server can have this name. */
+export const modulesName = "project.toolkits";
+
+type StdioConfig = Extract<ServerConfig, { readonly type: "stdio" }>;
+export type SandboxField = Config["defaults"]["sandbox"];
+
+/** The modules of a project as a server: one process for all, which lives as long as the hall. */
+export function moduleServer(sandbox: SandboxField): StdioConfig {
+  const host = findWorker("module-host", new URL("../author/module-host.ts", import.meta.url));
+  return {
+    type: "stdio",
+    command: process.execPath,
+    args: [fileURLToPath(host)],
+    env: {},
+    sandbox,
+    start: "lazy",
+    idleTimeoutSeconds: 0,
+    tools: { include: ["*"], exclude: [] },
+    disabled: false,
+    allowPrivate: false,
+  } as StdioConfig;
+}
+
+/** Rights beyond the usual ones; undefined if the config gives none. */
+export function rightsOf(sandbox: SandboxField): unknown {
+  return typeof sandbox === "object" ? sandbox : undefined;
+}
+
+/** How a server, or the process of the modules, was approved. */
+export function reviewedSandbox(entries: Entries, name: string): ReviewedSandbox | undefined {
+  return name === modulesName ? entries.moduleSandbox : ownValue(entries.servers, name)?.sandbox;
+}
+
 /** Servers run as they were approved. */
 export function followReviews(
   entries: () => Entries,
   denied?: SandboxPolicy["denied"],
 ): SandboxPolicy {
   return {
-    decide: (name, config) => decideSandbox(config, ownValue(entries().servers, name)?.sandbox),
+    decide: (name, config) => decideSandbox(config, reviewedSandbox(entries(), name)),
     ...(denied ? { denied } : {}),
     runtime: createRuntime(),
   };
 }
 
 /** How servers run while they are reviewed. */
-export interface ReviewPlan {
+interface ReviewPlan {
   readonly policy: SandboxPolicy;
   sandboxOf(name: string): ReviewedSandbox | undefined;
   /** True for a server that failed in a sandbox which nobody has asked for. */
@@ -75,16 +113,17 @@ function isFree(server: ServerConfig | undefined): boolean {
   return server?.type === "stdio" && server.sandbox === undefined;
 }
 
-async function chooseSandbox(
-  server: Extract<ServerConfig, { readonly type: "stdio" }>,
-  runtime: SandboxPolicy["runtime"],
+export async function chooseSandbox(
+  server: StdioConfig,
+  runtime: SandboxPolicy["runtime"] = createRuntime(),
+  learned: Rights = noRights,
 ): Promise<ReviewedSandbox> {
   if (server.sandbox === "off") return { kind: "off", reason: "your config turns it off" };
   const { isContainer } = await import("../upstream/sandbox/container.ts");
   const found = isContainer(server) ? undefined : await runtime();
   return found && "reason" in found && isFree(server)
     ? { kind: "off", reason: found.reason }
-    : { kind: "on", learned: noRights };
+    : { kind: "on", learned };
 }
 
 export function failedInside(reason: string): ReviewedSandbox {
@@ -112,8 +151,9 @@ export const approvedBefore = "approved before Guildhall had sandboxes";
 export async function findUnconfined(
   settings: Settings,
 ): Promise<readonly { readonly name: string; readonly reason: string }[]> {
-  const { servers } = await (await openProjectLedger(settings)).read();
-  return Object.entries(settings.config.mcpServers).flatMap(([name, config]) => {
+  const entries = await (await openProjectLedger(settings)).read();
+  const { servers, moduleSandbox } = entries;
+  const found = Object.entries(settings.config.mcpServers).flatMap(([name, config]) => {
     const review = ownValue(servers, name);
     const isOpen =
       config.type === "stdio" &&
@@ -124,4 +164,48 @@ export async function findUnconfined(
     const reason = review?.sandbox?.kind === "off" ? review.sandbox.reason : approvedBefore;
     return isOpen ? [{ name, reason }] : [];
   });
+  const hasModules = Object.keys(entries.modules ?? {}).length > 0;
+  const config = moduleServer(settings.config.defaults.sandbox);
+  if (!hasModules || config.sandbox === "off" || moduleSandbox?.kind === "on") return found;
+  return [...found, { name: modulesName, reason: moduleSandbox?.reason ?? approvedBefore }];
+}
+
+/** Accesses that sandboxes denied since this hall started, each once in the audit and in the server's log. */
+export interface Violations {
+  add(server: string, denial: Denial): void;
+  of(server: string): readonly Denial[];
+}
+
+/** More of one server are not recorded: it could fill the audit. */
+const denialsMax = 100;
+
+export const violationKind = "confined";
+
+export function createViolations({
+  said,
+  note,
+}: {
+  said(server: string, line: string): void;
+  note(entry: AuditEntry): Promise<void>;
+}): Violations {
+  const known = new Map<string, Denial[]>();
+  return {
+    add(server, denial) {
+      const seen = known.get(server) ?? [];
+      const isKnown = seen.some(({ kind, what }) => kind === denial.kind && what === denial.what);
+      if (isKnown || seen.length >= denialsMax) return;
+      known.set(server, [...seen, denial]);
+      const { kind, what } = denial;
+      const reason = `sandbox denied: ${kind} ${visible(what)}`;
+      said(server, `guildhall: ${reason}`);
+      void note({
+        kind: violationKind,
+        subject: server,
+        caller: `server ${server}`,
+        reason,
+        details: { kind, what },
+      });
+    },
+    of: (server) => known.get(server) ?? [],
+  };
 }

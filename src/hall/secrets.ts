@@ -25,6 +25,8 @@ export interface ProjectSecrets {
 export interface SecretOptions {
   /** The user's secret, for all projects, instead of this project's. */
   readonly user?: boolean | undefined;
+  /** For the calls of this person only. */
+  readonly person?: string | undefined;
 }
 
 export interface ListedSecret extends KeptSecret {
@@ -36,8 +38,11 @@ export async function openProjectSecrets(
   store: SecretStore = openSecretStore(),
 ): Promise<ProjectSecrets> {
   const project = await realpath(folder);
-  const keyOf = (name: string, { user }: SecretOptions): SecretKey =>
-    user ? { name } : { name, project };
+  const keyOf = (name: string, { user, person }: SecretOptions): SecretKey => ({
+    name,
+    ...(user ? {} : { project }),
+    ...(person === undefined ? {} : { person }),
+  });
   const scopeOf = (secret: KeptSecret): ListedSecret["scope"] => {
     if (secret.project === undefined) return "user";
     return secret.project === project ? "project" : "other project";
@@ -60,9 +65,12 @@ export async function openProjectSecrets(
     async remove(name, options = {}) {
       const key = keyOf(name, options);
       if (await store.remove(key)) return;
-      const known = store.list().filter((secret) => secret.project === key.project);
+      const known = store
+        .list()
+        .filter(({ project, person }) => project === key.project && person === key.person);
+      const ofPerson = key.person === undefined ? "" : ` for "${key.person}"`;
       throw unknownName(
-        options.user ? "secret of the user" : "secret of this project",
+        `secret of ${options.user ? "the user" : "this project"}${ofPerson}`,
         name,
         known.map((secret) => secret.name),
       );
@@ -90,7 +98,9 @@ function checkValue(value: string): void {
 export type StoredValues = Readonly<Record<string, string>>;
 
 export async function readStored(store: SecretStore, project: string): Promise<StoredValues> {
-  const here = store.list().filter((each) => (each.project ?? project) === project);
+  const here = store
+    .list()
+    .filter((each) => each.person === undefined && (each.project ?? project) === project);
   const read = await store.read(here);
   const valuesOf = (owner: string | undefined): [string, string][] =>
     read.flatMap((each) =>

@@ -55,10 +55,11 @@ export async function serveProject(
   const project = await openProject({ folder, settings, isStatic }, command);
   const { server, meter, store, together, registrations } = project.hall;
   const named = openNamedTokens();
-  const sessions = openPageSessions({ token, named });
   const page = createPageHost(project, settings);
   const publicUrl = config.auth.url?.replace(/\/$/, "");
   const listening: { url: string } = { url: publicUrl ?? "" };
+  const accessTokens = await openAccessTokens(settings, () => listening.url);
+  const sessions = openPageSessions({ token, named, accessTokens });
   const listener = await listenHttp({
     server,
     log,
@@ -71,10 +72,10 @@ export async function serveProject(
     findOwner: named.find,
     tls,
     publicUrl,
-    accessTokens: await openAccessTokens(settings, () => listening.url),
+    accessTokens,
     others: together?.others,
     run: (body, response) => runForOther(registrations, body, response),
-    page: { files: openPageFiles(pageFolder()), sessions, host: page },
+    page: { files: openPageFiles(pageFolder()), sessions, host: page, accessTokens, publicUrl },
   }).catch(cannotListen);
   listening.url = publicUrl ?? listener.url;
   server.url = listening.url;

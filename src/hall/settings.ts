@@ -7,6 +7,7 @@ import {
   type LogSink,
   parseLogLevel,
   Secrets,
+  stderrLines,
 } from "../base/log.ts";
 import { findNear } from "../base/text.ts";
 import { type ConfiguredServers, collectServers } from "../config/configured-servers.ts";
@@ -98,7 +99,7 @@ export function presetsOf({ presets, mcpServers }: Config): Presets {
 }
 
 async function openStderr({ json = false }: SettingsOptions): Promise<LogSink> {
-  if (json || !process.stderr.isTTY) return process.stderr;
+  if (json || !process.stderr.isTTY) return stderrLines();
   const { createLineSink } = await import("./log-lines.ts");
   return createLineSink(process.stderr, process.env.NO_COLOR === undefined);
 }

@@ -7,9 +7,10 @@ import { describeTarget } from "../upstream/source.ts";
 import { chooseCommand } from "./daemon.ts";
 import { type Client, clients } from "./import/clients.ts";
 import { type Machine, shorten, thisMachine } from "./import/document.ts";
+import type { ImportedServer } from "./import/import.ts";
 import { type Findings, findSecretsIn, findServers, findUnset } from "./import/import.ts";
 import type { FoundSecret } from "./import/inline-secrets.ts";
-import type { ImportedServer } from "./import/merge.ts";
+import { addToProjectFile, type ProjectFile, readProjectFile } from "./install/edit.ts";
 import {
   applyInstall,
   applyUninstall,
@@ -19,7 +20,6 @@ import {
   planUninstall,
   scopeOf,
 } from "./install/install.ts";
-import { addToProjectFile, type ProjectFile, readProjectFile } from "./install/project-file.ts";
 import { openRecords, type Records, writeThrough } from "./install/records.ts";
 import { findMovable, moveSecrets, readStored } from "./secrets.ts";
 import { unknownName } from "./settings.ts";

@@ -106,7 +106,7 @@ function identityOrNone(config: ServerConfig): string | undefined {
  * the names of the servers.
  */
 export async function adoptForUser(settings: Settings, ledger: Ledger): Promise<readonly string[]> {
-  if (settings.config.trust.scope !== "user" || (await readUserTrust()).scope !== "user") return [];
+  if ((await readUserTrust()).scope !== "user") return [];
   const found = await findReviewsElsewhere(settings, ledger);
   if (found.length > 0) await adopt(found, ledger);
   return found.map(({ name }) => name);

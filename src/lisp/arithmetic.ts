@@ -42,7 +42,10 @@ export function divideRounded(m: Machine, rounding: Rounding, a: Value, b: Value
   if (isZero(y)) return divisionByZero(m, "/", a, b);
   const { quotient, remainder } = truncate(m, x, y);
   if (isZero(real(m, remainder))) return { quotient, remainder };
-  const step = stepFor(m, rounding, quotient, remainder, x, y);
+  const step = roundingStep(rounding, signOf(x) < 0 !== signOf(y) < 0, () => {
+    const side = compare(m, multiply(m, magnitude(m, remainder), 2), magnitude(m, y));
+    return side > 0 || (side === 0 && BigInt(quotient) % 2n !== 0n);
+  });
   if (step === 0) return { quotient, remainder };
   const moved = step > 0 ? subtract(m, remainder, b) : add(m, remainder, b);
   return { quotient: add(m, quotient, step) as Int, remainder: moved };
@@ -53,17 +56,15 @@ function smallDivision(rounding: Rounding, a: number, b: number): Division {
   const quotient = (a - remainder) / b + 0;
   if (remainder === 0) return { quotient, remainder };
   const isNegative = remainder < 0 !== b < 0;
-  const step = smallStep(rounding, quotient, remainder, b, isNegative);
+  const step = roundingStep(rounding, isNegative, () => {
+    const rest = Math.abs(b) - Math.abs(remainder);
+    return Math.abs(remainder) > rest || (Math.abs(remainder) === rest && quotient % 2 !== 0);
+  });
   return { quotient: quotient + step, remainder: remainder - step * b };
 }
 
-function smallStep(
-  rounding: Rounding,
-  quotient: number,
-  remainder: number,
-  b: number,
-  isNegative: boolean,
-): number {
+/** The difference to the truncated quotient; `isUp` tells whether `round` leaves it. */
+function roundingStep(rounding: Rounding, isNegative: boolean, isUp: () => boolean): number {
   switch (rounding) {
     case "truncate":
       return 0;
@@ -71,13 +72,9 @@ function smallStep(
       return isNegative ? -1 : 0;
     case "ceiling":
       return isNegative ? 0 : 1;
-    case "round": {
-      const rest = Math.abs(b) - Math.abs(remainder);
-      const isUp =
-        Math.abs(remainder) > rest || (Math.abs(remainder) === rest && quotient % 2 !== 0);
-      if (!isUp) return 0;
+    case "round":
+      if (!isUp()) return 0;
       return isNegative ? -1 : 1;
-    }
   }
 }
 
@@ -100,32 +97,6 @@ function truncate(m: Machine, x: Value, y: Value): Division {
     quotient: integer(whole),
     remainder: rational(m, top - whole * bottom, denominatorOf(p) * denominatorOf(q)),
   };
-}
-
-/** The difference to the truncated quotient. */
-function stepFor(
-  m: Machine,
-  rounding: Rounding,
-  quotient: Int,
-  remainder: Value,
-  x: Value,
-  y: Value,
-): number {
-  const isNegative = signOf(real(m, x)) < 0 !== signOf(real(m, y)) < 0;
-  switch (rounding) {
-    case "truncate":
-      return 0;
-    case "floor":
-      return isNegative ? -1 : 0;
-    case "ceiling":
-      return isNegative ? 0 : 1;
-    case "round": {
-      const side = compare(m, multiply(m, magnitude(m, remainder), 2), magnitude(m, y));
-      const isUp = side > 0 || (side === 0 && BigInt(quotient) % 2n !== 0n);
-      if (!isUp) return 0;
-      return isNegative ? -1 : 1;
-    }
-  }
 }
 
 export function magnitude(m: Machine, value: Value): Value {

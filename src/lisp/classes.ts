@@ -32,10 +32,16 @@ export function designatedClass(m: Machine, designator: Value): LispClass | unde
 
 /** A class of the language, by name. */
 export function classNamed(name: string): LispClass {
-  const found = shared.get(named(name));
-  if (found === undefined) throw new Error(`no class ${name}`);
+  let found = byName.get(name);
+  if (found === undefined) {
+    found = shared.get(named(name));
+    if (found === undefined) throw new Error(`no class ${name}`);
+    byName.set(name, found);
+  }
   return found;
 }
+
+const byName = new Map<string, LispClass>();
 
 /** Defines a class of the language. Its precedence list is itself and those of its superclasses, without repeats. */
 export function sharedClass(
@@ -92,17 +98,8 @@ export function plainSlot(name: Sym, initarg: Sym = sessionKeyword(name.name)): 
 /** The class of any value. */
 export function classOf(value: Value): LispClass {
   if (value instanceof Instance) return value.cls;
-  const name = builtInName(value);
-  let found = builtInClasses.get(name);
-  if (found === undefined) {
-    found = classNamed(name);
-    builtInClasses.set(name, found);
-  }
-  return found;
+  return classNamed(builtInName(value));
 }
-
-/** Built-in classes by name, for fast dispatch. */
-const builtInClasses = new Map<string, LispClass>();
 
 function builtInName(value: Value): string {
   if (typeof value === "number") return "FIXNUM";

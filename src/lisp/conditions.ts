@@ -5,18 +5,16 @@ import type { Backtrace } from "./backtrace.ts";
 import { classNamed, plainSlot, sharedClass } from "./classes.ts";
 import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
+import type { Transfer } from "./restarts.ts";
 import { Str } from "./string.ts";
-import { keyword, NIL, Sym } from "./symbol.ts";
+import { keyword, NIL, Sym, words } from "./symbol.ts";
 import { Instance, type LispClass, type Value } from "./values.ts";
 
-export interface Handler {
-  readonly matches: (m: Machine, condition: Instance) => boolean;
-  readonly run: (m: Machine, condition: Instance) => void;
-}
-
+/** The handlers of one form. */
 export interface HandlerCluster {
-  readonly handlers: readonly Handler[];
   readonly outer: HandlerCluster | null;
+  /** Runs those that match. Returns the exit that one of them wants, or null if all declined. */
+  readonly handle: (m: Machine, condition: Instance) => Transfer | null;
 }
 
 /** Thrown out of the evaluation with an unhandled condition. */
@@ -52,7 +50,16 @@ function fillCondition(cls: LispClass, slots: Readonly<Record<string, Value>>): 
 }
 
 /** Slot names are internal symbols, so they do not clash with a program's names. */
-export const slotName = (name: string): Sym => named(`%${name}`);
+export function slotName(name: string): Sym {
+  let found = slotNames.get(name);
+  if (found === undefined) {
+    found = named(`%${name}`);
+    slotNames.set(name, found);
+  }
+  return found;
+}
+
+const slotNames = new Map<string, Sym>();
 
 /** Null if the slot is missing or unbound. */
 export function conditionSlot(condition: Instance, name: string): Value | null {
@@ -66,16 +73,21 @@ export function isCondition(value: Value, className = "CONDITION"): value is Ins
 
 /** Returns if every handler declined. */
 export function signalCondition(m: Machine, condition: Instance): void {
+  const exit = runHandlers(m, condition);
+  if (exit !== null) throw exit;
+}
+
+/** The exit that a handler wants. The caller throws it: V8 never optimises functions that do not return. */
+export function runHandlers(m: Machine, condition: Instance): Transfer | null {
   const outside = m.handlers;
-  try {
-    for (let cluster = outside; cluster !== null; cluster = cluster.outer) {
-      m.handlers = cluster.outer;
-      for (const handler of cluster.handlers)
-        if (handler.matches(m, condition)) handler.run(m, condition);
-    }
-  } finally {
-    m.handlers = outside;
+  // A non-local exit restores the handlers at its target, which spares a `finally` here.
+  for (let cluster = outside; cluster !== null; cluster = cluster.outer) {
+    m.handlers = cluster.outer;
+    const exit = cluster.handle(m, condition);
+    if (exit !== null) return exit;
   }
+  m.handlers = outside;
+  return null;
 }
 
 /** The report of a condition, as `princ` prints it. */
@@ -98,12 +110,20 @@ const shown = (m: Machine, condition: Instance, slot: string): string => {
   return value === null ? "#<unbound>" : m.show(value);
 };
 
+/** A sentence with the names of slots in braces. */
+const saying =
+  (sentence: string): Report =>
+  (m, condition) =>
+    sentence.replace(/\{([A-Z-]+)\}/g, (_, slot) => shown(m, condition, slot));
+
 const plainText = (m: Machine, condition: Instance): string => {
   const text = conditionSlot(condition, "TEXT");
   return text instanceof Str ? text.toString() : simpleReport(m, condition);
 };
 
-const table: readonly [name: string, supers: string, slots: string, report?: Report][] = [
+type Row = readonly [name: string, supers: string, slots: string, report?: Report];
+
+const table: readonly Row[] = [
   ["CONDITION", "T", ""],
   ["SERIOUS-CONDITION", "CONDITION", ""],
   ["ERROR", "SERIOUS-CONDITION", ""],
@@ -119,48 +139,38 @@ const table: readonly [name: string, supers: string, slots: string, report?: Rep
     "ERROR",
     "OPERATION OPERANDS",
     (m, c) =>
-      `arithmetic error ${c.cls.name.name} signalled by ${shown(m, c, "OPERATION")} on ${shown(m, c, "OPERANDS")}`,
+      `arithmetic error ${c.cls.name.name}${saying(" signalled by {OPERATION} on {OPERANDS}")(m, c)}`,
   ],
   ["DIVISION-BY-ZERO", "ARITHMETIC-ERROR", ""],
-  ["FLOATING-POINT-OVERFLOW", "ARITHMETIC-ERROR", ""],
-  ["FLOATING-POINT-UNDERFLOW", "ARITHMETIC-ERROR", ""],
-  ["FLOATING-POINT-INVALID-OPERATION", "ARITHMETIC-ERROR", ""],
-  ["FLOATING-POINT-INEXACT", "ARITHMETIC-ERROR", ""],
+  ...words("OVERFLOW UNDERFLOW INVALID-OPERATION INEXACT").map(
+    (kind) => [`FLOATING-POINT-${kind}`, "ARITHMETIC-ERROR", ""] as const,
+  ),
   ["CELL-ERROR", "ERROR", "NAME"],
-  [
-    "UNBOUND-VARIABLE",
-    "CELL-ERROR",
-    "",
-    (m, c) =>
-      `The variable ${shown(m, c, "NAME")} is unbound.${hintFor(conditionSlot(c, "NAME"), "variable")}`,
-  ],
+  ["UNBOUND-VARIABLE", "CELL-ERROR", "", hinting("The variable {NAME} is unbound.", "variable")],
   [
     "UNDEFINED-FUNCTION",
     "CELL-ERROR",
     "",
-    (m, c) =>
-      `The function ${shown(m, c, "NAME")} is undefined.${hintFor(conditionSlot(c, "NAME"), "function")}`,
+    hinting("The function {NAME} is undefined.", "function"),
   ],
   [
     "UNBOUND-SLOT",
     "CELL-ERROR",
     "INSTANCE",
-    (m, c) =>
-      `The slot ${shown(m, c, "NAME")} is unbound in the object ${shown(m, c, "INSTANCE")}.`,
+    saying("The slot {NAME} is unbound in the object {INSTANCE}."),
   ],
   [
     "TYPE-ERROR",
     "ERROR",
     "DATUM EXPECTED-TYPE",
-    (m, c) => `The value ${shown(m, c, "DATUM")} is not of type ${shown(m, c, "EXPECTED-TYPE")}.`,
+    saying("The value {DATUM} is not of type {EXPECTED-TYPE}."),
   ],
   ["SIMPLE-TYPE-ERROR", "SIMPLE-CONDITION TYPE-ERROR", ""],
   [
     "%CASE-FAILURE",
     "TYPE-ERROR",
     "NAME POSSIBILITIES",
-    (m, c) =>
-      `${shown(m, c, "DATUM")} fell through ${shown(m, c, "NAME")}. Wanted one of ${shown(m, c, "POSSIBILITIES")}.`,
+    saying("{DATUM} fell through {NAME}. Wanted one of {POSSIBILITIES}."),
   ],
   ["%INDEX-ERROR", "TYPE-ERROR", "TEXT", plainText],
   ["CONTROL-ERROR", "ERROR", "TEXT", plainText],
@@ -181,20 +191,13 @@ const table: readonly [name: string, supers: string, slots: string, report?: Rep
   ["%READER-END-OF-FILE", "END-OF-FILE READER-ERROR", ""],
   ["FILE-ERROR", "ERROR", "PATHNAME TEXT", plainText],
   ["GUILDHALL:FORMAT-ERROR", "ERROR", "TEXT", plainText],
-  [
-    "PRINT-NOT-READABLE",
-    "ERROR",
-    "OBJECT",
-    (m, c) => `${shown(m, c, "OBJECT")} cannot be printed readably.`,
-  ],
+  ["PRINT-NOT-READABLE", "ERROR", "OBJECT", saying("{OBJECT} cannot be printed readably.")],
   ["GUILDHALL:NOT-AVAILABLE", "ERROR", "NAME TEXT", plainText],
   ["GUILDHALL:BUDGET-EXCEEDED", "STORAGE-CONDITION", "TEXT", plainText],
-  ["GUILDHALL:STEP-BUDGET-EXCEEDED", "GUILDHALL:BUDGET-EXCEEDED", ""],
-  ["GUILDHALL:CELL-BUDGET-EXCEEDED", "GUILDHALL:BUDGET-EXCEEDED", ""],
-  ["GUILDHALL:DEPTH-BUDGET-EXCEEDED", "GUILDHALL:BUDGET-EXCEEDED", ""],
-  ["GUILDHALL:OUTPUT-BUDGET-EXCEEDED", "GUILDHALL:BUDGET-EXCEEDED", ""],
-  ["GUILDHALL:TIME-BUDGET-EXCEEDED", "GUILDHALL:BUDGET-EXCEEDED", ""],
   ["GUILDHALL:INTERRUPTED", "GUILDHALL:BUDGET-EXCEEDED", ""],
+  ...words("STEP CELL DEPTH OUTPUT TIME").map(
+    (kind) => [`GUILDHALL:${kind}-BUDGET-EXCEEDED`, "GUILDHALL:BUDGET-EXCEEDED", ""] as const,
+  ),
 ];
 
 export function defineConditions(): void {
@@ -210,53 +213,68 @@ export function defineConditions(): void {
 
 // Hints for users of Scheme, Emacs Lisp and Clojure, by the name they tried.
 
-/** A sentence with a leading space, or "". */
-function hintFor(name: Value | null, kind: "variable" | "function"): string {
-  const hint =
-    name instanceof Sym
-      ? (kind === "function" ? functionHints : variableHints).get(name.name)
-      : undefined;
-  return hint === undefined ? "" : ` ${hint}`;
+/** The sentence, and the hint for the name if there is one. */
+function hinting(sentence: string, kind: "variable" | "function"): Report {
+  return (m, condition) => {
+    const name = conditionSlot(condition, "NAME");
+    const hint = name instanceof Sym ? hintFor(name.name, kind) : undefined;
+    return saying(sentence)(m, condition) + (hint === undefined ? "" : ` ${hint}`);
+  };
 }
 
+function hintFor(name: string, kind: "variable" | "function"): string | undefined {
+  return kind === "function"
+    ? (functionHints.get(name) ?? packageHint(name))
+    : variableHints.get(name);
+}
+
+/** Tools are listed as `github.list_issues` or `github__list_issues`; here they are `github:list-issues`. */
+function packageHint(name: string): string | undefined {
+  const [, toolkit, tool] = /^(\w[\w-]*?)(?:\.|__)(\w.*)$/.exec(name) ?? [];
+  if (toolkit === undefined || tool === undefined) return undefined;
+  const spelled = `${toolkit}:${tool}`.toLowerCase().replaceAll("_", "-");
+  return `For a tool, write (${spelled} :argument value).`;
+}
+
+const ofCommonLisp = (entries: Readonly<Record<string, string>>): [string, string][] =>
+  Object.entries(entries).map(([name, use]) => [name, `This is Common Lisp: ${use}`]);
+
+const leaveEarly = "use block and return-from, or catch and throw, to leave early.";
+
 export const functionHints: ReadonlyMap<string, string> = new Map([
-  [
-    "DEFINE",
-    "This is Common Lisp: use (defun name (args) body) for functions and (defparameter *name* value) for variables.",
-  ],
-  ["DEFN", "This is Common Lisp: use (defun name (args) body)."],
-  ["FN", "This is Common Lisp: use (lambda (args) body)."],
-  ["DEF", "This is Common Lisp: use (defparameter *name* value)."],
-  ["BEGIN", "This is Common Lisp: use (progn form …)."],
-  ["SET!", "This is Common Lisp: use (setf place value)."],
-  ["LETREC", "This is Common Lisp: use labels for local recursive functions."],
-  [
-    "CALL/CC",
-    "This is Common Lisp: use block and return-from, or catch and throw, to leave early.",
-  ],
-  [
-    "CALL-WITH-CURRENT-CONTINUATION",
-    "This is Common Lisp: use block and return-from, or catch and throw, to leave early.",
-  ],
-  ["DISPLAY", 'This is Common Lisp: use (princ x) or (format t "~a" x).'],
-  ["NEWLINE", "This is Common Lisp: use (terpri)."],
-  ["NULL?", "This is Common Lisp: predicates end in P; use (null x)."],
-  ["PAIR?", "This is Common Lisp: predicates end in P; use (consp x)."],
-  ["EQUAL?", "This is Common Lisp: use (equal a b)."],
-  ["STRING-APPEND", "This is Common Lisp: use (concatenate 'string a b)."],
+  ...ofCommonLisp({
+    DEFINE:
+      "use (defun name (args) body) for functions and (defparameter *name* value) for variables.",
+    DEFN: "use (defun name (args) body).",
+    FN: "use (lambda (args) body).",
+    DEF: "use (defparameter *name* value).",
+    BEGIN: "use (progn form …).",
+    "SET!": "use (setf place value).",
+    LETREC: "use labels for local recursive functions.",
+    "CALL/CC": leaveEarly,
+    "CALL-WITH-CURRENT-CONTINUATION": leaveEarly,
+    DISPLAY: 'use (princ x) or (format t "~a" x).',
+    NEWLINE: "use (terpri).",
+    "NULL?": "predicates end in P; use (null x).",
+    "PAIR?": "predicates end in P; use (consp x).",
+    "EQUAL?": "use (equal a b).",
+    "STRING-APPEND": "use (concatenate 'string a b).",
+    "HASH-REF": "use (gethash key table).",
+    "FOR-EACH": "use (dolist (x list) …) or mapc.",
+    FILTER: "use (remove-if-not test list).",
+    FOLDL: "use (reduce function list :initial-value x).",
+    PRINTLN: 'use (format t "~a~%" x).',
+  }),
   ["STRING-JOIN", 'Use (format nil "~{~a~^, ~}" list).'],
-  ["HASH-REF", "This is Common Lisp: use (gethash key table)."],
-  ["FOR-EACH", "This is Common Lisp: use (dolist (x list) …) or mapc."],
-  ["FILTER", "This is Common Lisp: use (remove-if-not test list)."],
-  ["FOLDL", "This is Common Lisp: use (reduce function list :initial-value x)."],
-  ["PRINTLN", 'This is Common Lisp: use (format t "~a~%" x).'],
   ["REQUIRE", "Modules cannot be loaded; the tools of this session already are packages."],
 ]);
 
-const variableHints: ReadonlyMap<string, string> = new Map([
-  ["#T", "This is Common Lisp: true is T, false is NIL."],
-  ["TRUE", "This is Common Lisp: true is T."],
-  ["FALSE", "This is Common Lisp: false is NIL."],
-  ["NULL", "This is Common Lisp: the empty list is NIL, JSON's null is :NULL."],
-  ["ELSE", "This is Common Lisp: the last clause of cond begins with T; case takes OTHERWISE."],
-]);
+const variableHints: ReadonlyMap<string, string> = new Map(
+  ofCommonLisp({
+    "#T": "true is T, false is NIL.",
+    TRUE: "true is T.",
+    FALSE: "false is NIL.",
+    NULL: "the empty list is NIL, JSON's null is :NULL.",
+    ELSE: "the last clause of cond begins with T; case takes OTHERWISE.",
+  }),
+);

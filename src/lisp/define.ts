@@ -50,7 +50,7 @@ type LambdaListOf<Signature extends string> = Signature extends `${string} ${inf
   : "";
 
 /** A method, so that a parameter may be declared with a narrower type, which the native then relies on. */
-interface NativeOf<Signature extends string> {
+export interface NativeOf<Signature extends string> {
   call(m: Machine, ...args: Arguments<LambdaListOf<Signature>>): Value;
 }
 

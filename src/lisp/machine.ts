@@ -4,11 +4,11 @@
 // after code that sets it (`Code.single` false); null means exactly one value.
 import { takeBacktrace } from "./backtrace.ts";
 import { type BudgetKind, type Budgets, defaultBudgets, exceed } from "./budgets.ts";
-import { type HandlerCluster, makeCondition, signalCondition, Unhandled } from "./conditions.ts";
+import { type HandlerCluster, makeCondition, runHandlers, Unhandled } from "./conditions.ts";
 import { named, sharedVariables, typeNamed } from "./define.ts";
 import { Fn, type Frame, type Pending } from "./function.ts";
 import type { DefinitionKind } from "./packages.ts";
-import { type Restart, undefinedFunction } from "./restarts.ts";
+import { type Restart, type Transfer, undefinedFunction } from "./restarts.ts";
 import { Str } from "./string.ts";
 import { NIL, type Package, Sym, TAIL } from "./symbol.ts";
 import { Cons, type Instance, type LispClass, listOf, type Stream, type Value } from "./values.ts";
@@ -139,8 +139,11 @@ export class Machine {
 
   /** The session's data under a key, made on first use. */
   keep<Data>(key: string, make: () => Data): Data {
-    if (!this.kept.has(key)) this.kept.set(key, make());
-    return this.kept.get(key) as Data;
+    const known = this.kept.get(key) as Data | undefined;
+    if (known !== undefined) return known;
+    const made = make();
+    this.kept.set(key, made);
+    return made;
   }
 
   // ---- budgets
@@ -329,12 +332,17 @@ export class Machine {
 
   /** Signals a condition; without a handler it ends the evaluation. */
   raise(condition: Instance): never {
+    throw this.#exitOf(condition);
+  }
+
+  #exitOf(condition: Instance): Transfer | Unhandled {
     // Signalling costs far more than a call, and steps decide when the clock is checked.
     this.tick(dearSteps);
-    signalCondition(this, condition);
+    const exit = runHandlers(this, condition);
+    if (exit !== null) return exit;
     const restarts: string[] = [];
     for (let at = this.restarts; at !== null; at = at.outer) restarts.push(at.name.name);
-    throw new Unhandled(condition, takeBacktrace(this), restarts);
+    return new Unhandled(condition, takeBacktrace(this), restarts);
   }
 
   /** Signals a standard condition: `m.error("DIVISION-BY-ZERO", { OPERATION: …, OPERANDS: … })`. */

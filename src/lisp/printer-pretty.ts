@@ -110,14 +110,14 @@ export function findShared(m: Machine, root: Value): Shared {
   const repeated = new Set<object>();
   const waiting: Value[] = [root];
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
-    if (!isCompound(value)) continue;
+    if (!isCompound(value) && !(value instanceof Sym && value.pkg === null)) continue;
     m.tick(1);
     if (seen.has(value)) {
       repeated.add(value);
       continue;
     }
     seen.add(value);
-    for (const part of partsOf(value)) waiting.push(part);
+    if (isCompound(value)) for (const part of partsOf(value)) waiting.push(part);
   }
   return labelling(repeated);
 }

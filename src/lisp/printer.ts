@@ -18,7 +18,7 @@ import {
   symbolText,
 } from "./printer-text.ts";
 import { Char, Str } from "./string.ts";
-import { cl, NIL, Package, Sym } from "./symbol.ts";
+import { cl, NIL, Package, Sym, T } from "./symbol.ts";
 import {
   Cons,
   Float,
@@ -99,12 +99,28 @@ function flatIn(m: Machine, value: Value, style: PrintStyle) {
 
 function sharedIn(m: Machine, value: Value, style: PrintStyle): Shared | undefined {
   if (style.circle === "cycles") return findCycles(value, style);
-  return style.circle ? findShared(m, value) : undefined;
+  if (!style.circle) return undefined;
+  const { value: around } = labelsVariable;
+  return around instanceof Opaque ? (around.content as Shared) : findShared(m, value);
+}
+
+/** Runs `work`, which prints the parts of a list one by one, with the labels of the whole list. */
+export function withLabels(m: Machine, list: Value, work: () => void): void {
+  const isOutermost = cl("*PRINT-CIRCLE*").value === T && labelsVariable.value === NIL;
+  const mark = m.bindings.length;
+  if (isOutermost) m.bind(labelsVariable, new Opaque("LABELS", findShared(m, list)));
+  try {
+    work();
+  } finally {
+    m.unbindTo(mark);
+  }
 }
 
 const baseVariable = cl("*PRINT-BASE*");
 /** The number of logical blocks around a value. */
 const depthVariable = named("%PRINT-DEPTH");
+/** The labels of the logical block around a value. */
+const labelsVariable = named("%PRINT-LABELS");
 const radixVariable = cl("*PRINT-RADIX*");
 const prettyVariable = cl("*PRINT-PRETTY*");
 /** A value of `*print-circle*` for returned values. */

@@ -32,36 +32,16 @@ export const dispatchMacros: ReadonlyMap<string, DispatchMacro> = new Map<string
   ["=", readLabelled],
   ["#", readLabel],
   ["S", readStructure],
-  [
-    ".",
-    (reader, _, from) =>
-      reader.fault(
-        `#. at ${reader.where(from)} is not available: the reader does not evaluate; write the form itself`,
-      ),
-  ],
-  [
-    "P",
-    (reader, _, from) =>
-      reader.fault(`#P at ${reader.where(from)} is not available: files are not supported`),
-  ],
-  [
-    "C",
-    (reader, _, from) =>
-      reader.fault(
-        `#C at ${reader.where(from)} is not available: complex numbers are not supported`,
-      ),
-  ],
-  [
-    "T",
-    (reader, _, from) =>
-      reader.fault(`#t at ${reader.where(from)}: this is Common Lisp, true is T`),
-  ],
-  [
-    "F",
-    (reader, _, from) =>
-      reader.fault(`#f at ${reader.where(from)}: this is Common Lisp, false is NIL`),
-  ],
+  [".", refusing("#.", " is not available: the reader does not evaluate; write the form itself")],
+  ["P", refusing("#P", " is not available: files are not supported")],
+  ["C", refusing("#C", " is not available: complex numbers are not supported")],
+  ["T", refusing("#t", ": this is Common Lisp, true is T")],
+  ["F", refusing("#f", ": this is Common Lisp, false is NIL")],
 ]);
+
+function refusing(token: string, why: string): DispatchMacro {
+  return (reader, _, from) => reader.fault(`${token} at ${reader.where(from)}${why}`);
+}
 
 function readUninterned(reader: Reader, _: number | null, from: number): Value {
   const { text, escaped } = reader.token();

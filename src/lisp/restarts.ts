@@ -207,5 +207,6 @@ export function restoreState(m: Machine, state: DynamicState): void {
   m.handlers = state.handlers;
   m.restarts = state.restarts;
   if (m.bindings.length > state.bindings) m.unbindTo(state.bindings);
-  m.catchTags.length = state.catchTags;
+  // Setting the length is slow, even to what it is.
+  if (m.catchTags.length > state.catchTags) m.catchTags.length = state.catchTags;
 }

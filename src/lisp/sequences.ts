@@ -33,11 +33,15 @@ function listLength(m: Machine, list: Value): number {
     length += 1;
     at = at.cdr;
     if (length % 1024 === 0) m.tick(1024);
-    if (at === mark && at !== NIL) return m.typeError(list, "(AND LIST (SATISFIES LIST-LENGTH))");
+    if (at === mark && at !== NIL) return notProper(m, list);
     // A circular list comes back to the mark, which moves on at every power of two.
     if ((length & (length - 1)) === 0) mark = at;
   }
   return at === NIL ? length : m.typeError(at, "LIST");
+}
+
+export function notProper(m: Machine, list: Value): never {
+  m.typeError(list, "(AND LIST (SATISFIES LIST-LENGTH))");
 }
 
 /** The elements from `start` to `end`. Read-only: it may be the sequence's own array. */
@@ -62,22 +66,37 @@ export function elements(
     for (let at = span.start; at < span.end; at += 1) items.push(char(sequence.codeAt(at)));
     return items;
   }
-  const items = listItems(m, sequence, "SEQUENCE");
-  if (isWhole(start, end)) return items;
+  if (isWhole(start, end)) return listItems(m, sequence, "SEQUENCE");
+  const { items, tail } = takeItems(m, sequence, typeof end === "number" ? end : undefined);
+  if (!(tail instanceof Cons) && tail !== NIL) m.typeError(tail, "LIST");
   const span = spanOf(m, start, end, items.length, sequence);
   return items.slice(span.start, span.end);
 }
 
 /** The elements of a proper list. */
 export function listItems(m: Machine, list: Value, expected = "LIST"): Value[] {
+  const { items, tail } = takeItems(m, list);
+  return tail === NIL ? items : m.typeError(tail, tail === list ? expected : "LIST");
+}
+
+/** The elements of a possibly dotted list, at most `max`, and the tail after them. */
+export function takeItems(
+  m: Machine,
+  list: Value,
+  max = Number.POSITIVE_INFINITY,
+): { items: Value[]; tail: Value } {
   const items: Value[] = [];
   let at = list;
-  while (at instanceof Cons) {
+  let mark: Value = NIL;
+  while (at instanceof Cons && items.length < max) {
     items.push(at.car);
     at = at.cdr;
-    if (items.length % 1024 === 0) m.alloc(1024);
+    const { length } = items;
+    if (length % 1024 === 0) m.alloc(1024);
+    if (at === mark && at !== NIL && max === Number.POSITIVE_INFINITY) notProper(m, list);
+    if ((length & (length - 1)) === 0) mark = at;
   }
-  return at === NIL ? items : m.typeError(at, at === list ? expected : "LIST");
+  return { items, tail: at };
 }
 
 function isWhole(start: Value | undefined, end: Value | undefined): boolean {

@@ -1,10 +1,8 @@
 import type { LookupFunction } from "node:net";
 import { PassThrough, Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { HallError, messageOf } from "../base/errors.ts";
-import { explain, refusal } from "./answer.ts";
-import { createDialler, lookupWhere } from "./dial.ts";
+import { createDialler, explain, lookupWhere, refusal } from "./dial.ts";
 import { isLinkLocal, kindOfHost } from "./host.ts";
 
 /**
@@ -166,10 +164,10 @@ export async function readBody(
 }
 
 const decoders: Readonly<Record<string, () => Transform>> = {
-  gzip: createGunzip,
-  "x-gzip": createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
+  gzip: () => process.getBuiltinModule("node:zlib").createGunzip(),
+  "x-gzip": () => process.getBuiltinModule("node:zlib").createGunzip(),
+  deflate: () => process.getBuiltinModule("node:zlib").createInflate(),
+  br: () => process.getBuiltinModule("node:zlib").createBrotliDecompress(),
 };
 
 function decoderOf(response: Response): Transform {

@@ -9,8 +9,8 @@ import { likenessLeast, type Vectors } from "./vectors.ts";
 
 const weightsByColumn = Float64Array.from(fields, (field) => fieldWeights[field].match);
 
-/** The number of terms of a task of some 40 words. */
-export const longTermsMin = 20;
+/** The number of terms of a task of some 20 words. */
+const weighedTermsMin = 9;
 /** How well a synonym matches. */
 const synonymMatch = 0.8;
 
@@ -25,7 +25,7 @@ export function alignAll(
     const { entry, at } = snapshot.locate(document);
     return entry.documents[at] as DocumentCounts;
   });
-  const isLong = terms.length >= longTermsMin;
+  const isLong = terms.length >= weighedTermsMin;
   // In a long task most words say little; the length of a vector tells "weather" from "about".
   const rarities = Float64Array.from(
     terms,

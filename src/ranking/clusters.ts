@@ -106,13 +106,16 @@ function moveUnits(
     const [best] = [...totals.keys()]
       .filter((place) => place !== from && (totals[place] ?? 0) + sizeOf(block) <= sizeMax)
       .sort((a, b) => meanTo(b) - meanTo(a));
-    const isStrange = best !== undefined && clusterCount <= aloneMax && meanTo(best) < 0;
+    const isStrange = best !== undefined && clusterCount <= aloneMax && meanTo(best) < strangeMax;
     if (best === undefined || isStrange) return undefined;
     for (const unit of block) places[unit] = best;
     totals[best] = (totals[best] ?? 0) + sizeOf(block);
   }
   return places;
 }
+
+/** Small clusters join others only above this similarity, as long as there are few. */
+const strangeMax = 0.1;
 
 function sumSizes(places: readonly number[], sizes: readonly number[], count: number): number[] {
   const totals = new Array<number>(count).fill(0);

@@ -2,8 +2,9 @@ import { type Document, readDocuments, type ToolkitText } from "./document.ts";
 import { compilePostings, countWords, type DocumentCounts, type Postings } from "./postings.ts";
 import { signsOf } from "./signs.ts";
 import { embed, type Vectors, weighWords } from "./vectors.ts";
+import { type VerbClass, verbClassesOf } from "./verbs.ts";
 import { createVocabulary, type Vocabulary } from "./vocabulary.ts";
-import { wordsOf } from "./words.ts";
+import { splitRuns, wordsOf } from "./words.ts";
 
 /** All tools, each as a document. */
 export interface Corpus {
@@ -32,7 +33,7 @@ export interface CorpusSnapshot {
   /** Toolkits by the first word of their ids. */
   readonly toolkitsByWord: ReadonlyMap<string, readonly Entry[]>;
   /** One score for each document; reused by every query to spare the garbage collector. */
-  readonly buffers: Readonly<Record<"bm25" | "tfidf" | "cosine" | "sums", Float64Array>>;
+  readonly buffers: Readonly<Record<"bm25" | "tfidf" | "cosine" | "sums" | "bounds", Float64Array>>;
   /** One number for each word, reused likewise. */
   readonly wordBuffer: Int32Array;
   /** The entry of a document and its position there. */
@@ -50,6 +51,8 @@ export interface Entry {
   readonly tools: readonly string[];
   /** The words of each tool's name, to find duplicates. */
   readonly plainNames: readonly string[];
+  /** The kind of work that the name of each tool says first. */
+  readonly verbs: readonly (VerbClass | undefined)[];
   readonly documents: readonly DocumentCounts[];
   /** One normalised row for each tool, empty without vectors. Part of the snapshot's matrix once there is one. */
   matrix: Float32Array;
@@ -121,6 +124,7 @@ function* createEntry(
     names: tools.map(({ name }) => `${toolkit.id}.${name}`),
     tools: tools.map(({ name }) => name),
     plainNames: documents.map(({ name }) => name.join(" ")),
+    verbs: tools.map(({ name }) => verbClassesOf(splitRuns(name))[0]),
     documents: counted,
     matrix,
     first: 0,
@@ -164,7 +168,13 @@ function* createSnapshot(
     ),
     documentsByName,
     toolkitsByWord: groupByFirstWord(entries),
-    buffers: { bm25: newBuffer(), tfidf: newBuffer(), cosine: newBuffer(), sums: newBuffer() },
+    buffers: {
+      bm25: newBuffer(),
+      tfidf: newBuffer(),
+      cosine: newBuffer(),
+      sums: newBuffer(),
+      bounds: newBuffer(),
+    },
     wordBuffer: new Int32Array(vocabulary.end),
     locate(document) {
       const entry = owners[document];

@@ -1,13 +1,12 @@
 // Ranks tools for a task. All are scored by BM25 over weighted fields, TF-IDF with a stronger length penalty
 // and the cosine of word vectors; the best are reranked word by word. See docs/decisions/0010-ranking.md.
 
-import { alignAll, longTermsMin } from "./alignment.ts";
+import { alignAll } from "./alignment.ts";
 import { type CorpusSnapshot, createCorpus, type Steps } from "./corpus.ts";
 import { type Field, fields, type ToolkitText } from "./document.ts";
 import type { DocumentCounts } from "./postings.ts";
 import { type Candidate, type RankingHints, scoreAll, weights } from "./score-all.ts";
 import { type QueryScores, scoreTerms } from "./scores.ts";
-import { maskValues } from "./values.ts";
 import type { Vectors } from "./vectors.ts";
 import { type VerbClass, verbClassesOf } from "./verbs.ts";
 import { splitRuns } from "./words.ts";
@@ -79,7 +78,7 @@ export function createRanker({ vectors }: { readonly vectors?: Vectors | undefin
         scores,
         snapshot,
         vectors,
-        findTaskVerbs(query),
+        findTaskVerbs(scores.text),
       );
       const chosen = collapseDuplicates(candidates, snapshot).slice(0, clampLimit(options.limit));
       const items = chosen.map((each) => {
@@ -131,7 +130,7 @@ function rerank(
     const agreement = agreementOf(verbs, document, snapshot);
     return { document, score: rest + rerankWeights.alignment * (shares[at] as number) + agreement };
   });
-  if (scores.terms.length >= longTermsMin) addServerPrior(scored, snapshot);
+  if (scores.terms.length >= priorTermsMin) addServerPrior(scored, snapshot);
   return scored.sort((a, b) => b.score - a.score || a.document - b.document);
 }
 
@@ -153,10 +152,12 @@ function addServerPrior(
 }
 
 const serverPriorShare = 0.3;
+/** The number of terms of a task of some 40 words. */
+const priorTermsMin = 20;
 
 /** The kinds of work that a short task asks for. */
-function findTaskVerbs(query: string): readonly VerbClass[] {
-  const words = splitRuns(maskValues(query));
+function findTaskVerbs(text: string): readonly VerbClass[] {
+  const words = splitRuns(text);
   return words.length < shortTaskWords ? verbClassesOf(words) : [];
 }
 
@@ -169,7 +170,7 @@ function agreementOf(
   snapshot: CorpusSnapshot,
 ): number {
   const { entry, at } = snapshot.locate(document);
-  const [own] = verbClassesOf(splitRuns(entry.tools[at] as string));
+  const own = entry.verbs[at];
   if (own === undefined || verbs.length === 0) return 0;
   return verbs.includes(own) ? agreementWeight : -agreementWeight;
 }
@@ -184,26 +185,43 @@ function collapseDuplicates(
   best: readonly Candidate[],
   snapshot: CorpusSnapshot,
 ): Representative[] {
-  const representatives: Representative[] = [];
-  const byName = new Map<
-    string,
-    { readonly representative: Representative; readonly counted: DocumentCounts }[]
-  >();
+  const byName = new Map<string, Candidate[]>();
   for (const candidate of best) {
     const { entry, at } = snapshot.locate(candidate.document);
-    const counted = entry.documents[at] as DocumentCounts;
     const name = entry.plainNames[at] as string;
-    const sameName = byName.get(name) ?? [];
-    const first = sameName.find((other) => areDuplicates(other.counted, counted));
-    if (first) first.representative.alike.push(entry.names[at] as string);
+    const sameName = byName.get(name);
+    if (sameName) sameName.push(candidate);
+    else byName.set(name, [candidate]);
+  }
+  const alikeTo = new Map<number, string[]>();
+  for (const sameName of byName.values()) collectAlike(sameName, snapshot, alikeTo);
+  return best.flatMap((candidate) => {
+    const alike = alikeTo.get(candidate.document);
+    return alike === undefined ? [] : [{ ...candidate, alike }];
+  });
+}
+
+/** Notes the first of each set of duplicates among tools of one name, with the full names of the others. */
+function collectAlike(
+  sameName: readonly Candidate[],
+  snapshot: CorpusSnapshot,
+  alikeTo: Map<number, string[]>,
+): void {
+  const kept: { readonly words: ReadonlySet<number>; readonly alike: string[] }[] = [];
+  for (const { document } of sameName) {
+    const { entry, at } = snapshot.locate(document);
+    const words = sameName.length === 1 ? none : ownWords(entry.documents[at] as DocumentCounts);
+    const first = kept.find((other) => areDuplicates(other.words, words));
+    if (first) first.alike.push(entry.names[at] as string);
     else {
-      const representative = { ...candidate, alike: [] };
-      representatives.push(representative);
-      byName.set(name, [...sameName, { representative, counted }]);
+      const alike: string[] = [];
+      kept.push({ words, alike });
+      alikeTo.set(document, alike);
     }
   }
-  return representatives;
 }
+
+const none: ReadonlySet<number> = new Set();
 
 function describe(
   { document, alike, score }: Representative,
@@ -256,8 +274,7 @@ function explain(
 }
 
 /** Two tools of the same name are duplicates if their own texts are nearly the same. */
-function areDuplicates(a: DocumentCounts, b: DocumentCounts): boolean {
-  const [left, right] = [ownWords(a), ownWords(b)];
+function areDuplicates(left: ReadonlySet<number>, right: ReadonlySet<number>): boolean {
   let shared = 0;
   for (const word of left) if (right.has(word)) shared++;
   return shared >= alikeShare * (left.size + right.size - shared);
@@ -270,9 +287,12 @@ const own = (["name", "description", "parameters", "choices"] as const).map((fie
 );
 
 function ownWords({ words, counts }: DocumentCounts): Set<number> {
-  return new Set(
-    words.filter((_, at) => own.some((column) => (counts[at * fields.length + column] ?? 0) > 0)),
-  );
+  const found = new Set<number>();
+  for (let at = 0; at < words.length; at++) {
+    for (const column of own)
+      if ((counts[at * fields.length + column] as number) > 0) found.add(words[at] as number);
+  }
+  return found;
 }
 
 /**

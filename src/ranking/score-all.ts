@@ -3,10 +3,10 @@
 
 import type { CorpusSnapshot } from "./corpus.ts";
 import type { QueryScores } from "./scores.ts";
-import { countDiffering, expectedDiffering, signsOf, signsWidth } from "./signs.ts";
+import { countDiffering, expectedCosine, signsOf, signsWidth } from "./signs.ts";
 import { wordsOf } from "./words.ts";
 
-/** What the caller knows beyond the query. */
+/** Facts of the caller beyond the query. */
 export interface RankingHints {
   /** Past success of each tool, by full name, from -1 (all failed) to 1. */
   readonly experience?: ((fullName: string) => number) | undefined;
@@ -33,46 +33,43 @@ export function scoreAll(
   countMax: number,
 ): Candidate[] {
   const sums = sumWithoutCosine(query, scores, snapshot);
+  const bounds = boundScores(sums, scores.queryVectors, snapshot);
   const cosineOf = createCosine(scores.queryVectors, snapshot);
   const experienceMost = experience ? weights.experience : 0;
-  /** The score of a document if it exceeds `least`, else at most `least`. Records its cosine. */
-  const scoreAbove = (least: number, document: number): number => {
-    const sum = sums[document] as number;
-    const wanted = (least - experienceMost - sum) / weights.cosine;
-    if (wanted >= 1 || (among && !among(snapshot.nameOf(document))))
-      return Number.NEGATIVE_INFINITY;
-    const near = cosineOf(document, wanted, sum);
-    scores.cosine[document] = near;
-    const score = sum + weights.cosine * near;
-    // Experience decides between tools that match; it makes none match.
-    if (score <= 0 || !experience) return score;
-    const success = experience(snapshot.nameOf(document));
-    return score + weights.experience * Math.min(1, Math.max(-1, success));
-  };
-
   const best = createTopList(countMax);
   let least = 0;
   const consider = (document: number): void => {
-    const score = scoreAbove(least, document);
+    if (among && !among(snapshot.nameOf(document))) return;
+    const sum = sums[document] as number;
+    const near = cosineOf(document, sum);
+    scores.cosine[document] = near;
+    let score = sum + weights.cosine * near;
+    // Experience decides between tools that match; it makes none match.
+    if (experience && score > 0) {
+      const success = experience(snapshot.nameOf(document));
+      score += weights.experience * Math.min(1, Math.max(-1, success));
+    }
     if (score > least) least = best.add(document, score);
   };
-  // Documents with the best word scores come first; most of the others then cannot be better.
-  scores.cosine.fill(unknown);
-  const first = createTopList(preselectFactor * countMax);
-  let firstLeast = 0;
-  for (let document = 0; document < sums.length; document++) {
-    const sum = sums[document] as number;
-    if (sum > firstLeast) firstLeast = first.add(document, sum);
+  // The likeliest documents come first; most of the others then cannot be better.
+  for (const { document } of highest(bounds, countMax)) {
+    bounds[document] = Number.NEGATIVE_INFINITY;
+    consider(document);
   }
-  for (const { document } of first.list()) consider(document);
-  for (let document = 0; document < sums.length; document++)
-    if (scores.cosine[document] === unknown) consider(document);
+  for (let document = 0; document < bounds.length; document++)
+    if ((bounds[document] as number) + experienceMost > least) consider(document);
   return best.list();
 }
 
-const unknown = -1;
-/** Documents to try first, for each one wanted. */
-const preselectFactor = 2;
+function highest(values: Float64Array, countMax: number): Candidate[] {
+  const best = createTopList(countMax);
+  let least = 0;
+  for (let document = 0; document < values.length; document++) {
+    const value = values[document] as number;
+    if (value > least) least = best.add(document, value);
+  }
+  return best.list();
+}
 
 /** The score of each document without the cosine. */
 function sumWithoutCosine(
@@ -111,73 +108,70 @@ function identifiersOf(query: string): string[] {
     .map((token) => token.toLowerCase());
 }
 
+/** The highest score each document can reach, given the highest cosine that its signs allow. */
+function boundScores(
+  sums: Float64Array,
+  queryVectors: readonly Float32Array[],
+  { signs, buffers: { bounds } }: CorpusSnapshot,
+): Float64Array {
+  bounds.set(sums);
+  const dimensions = queryVectors[0]?.length ?? 0;
+  const width = signsWidth(dimensions);
+  const reach = Float64Array.from({ length: dimensions + 1 }, (_, differing) =>
+    Math.max(
+      0,
+      weights.cosine * expectedCosine(Math.max(0, differing / dimensions - differingMore)),
+    ),
+  );
+  for (const vector of queryVectors) {
+    const own = signsOf(vector, dimensions);
+    for (let document = 0; document < sums.length; document++) {
+      const differing = countDiffering(signs, document * width, own, 0, width);
+      const bound = (sums[document] as number) + (reach[differing] as number);
+      if (bound > (bounds[document] as number)) bounds[document] = bound;
+    }
+  }
+  return bounds;
+}
+
 /**
- * The cosine of a document with the nearest query vector; 0 if it is negative or, by its signs, probably below
- * `wanted`. Clauses count only for documents that match the whole query to some degree.
+ * The cosine of a document with the nearest query vector; 0 if it is negative. Clauses count only for
+ * documents that match the whole query to some degree.
  */
 function createCosine(
   queryVectors: readonly Float32Array[],
-  { matrix, signs }: CorpusSnapshot,
-): (document: number, wanted: number, sum: number) => number {
-  const dimensions = queryVectors[0]?.length ?? 0;
-  const width = signsWidth(dimensions);
-  const joined = new Float32Array(queryVectors.length * dimensions);
-  queryVectors.forEach((part, at) => {
-    joined.set(part, at * dimensions);
-  });
-  const partSigns = signsOf(joined, dimensions);
-  const cosineWith = (part: number, document: number): number =>
-    dot(matrix, document * dimensions, joined, part * dimensions, dimensions);
+  { matrix }: CorpusSnapshot,
+): (document: number, sum: number) => number {
+  const [whole, ...clauses] = queryVectors;
   let most = 0;
-  return (document, wanted, sum) => {
-    const differingMax =
-      (differingMaxFor[Math.floor(Math.max(0, wanted) * wantedSteps)] as number) * dimensions;
-    let [nearest, whole] = [0, Number.NaN];
-    for (let part = 0; part < queryVectors.length; part++) {
-      if (
-        wanted > 0 &&
-        countDiffering(signs, document * width, partSigns, part * width, width) > differingMax
-      )
-        continue;
-      if (Number.isNaN(whole)) {
-        whole = cosineWith(0, document);
-        most = Math.max(most, sum + whole);
-        nearest = Math.max(0, whole);
-        if (sum + whole < chanceLeast * most) break;
-      }
-      if (part > 0) nearest = Math.max(nearest, cosineWith(part, document));
-    }
+  return (document, sum) => {
+    if (whole === undefined) return 0;
+    const start = document * whole.length;
+    const cosine = dot(matrix, start, whole);
+    most = Math.max(most, sum + cosine);
+    let nearest = Math.max(0, cosine);
+    if (sum + cosine < chanceLeast * most) return nearest;
+    for (const clause of clauses) nearest = Math.max(nearest, dot(matrix, start, clause));
     return nearest;
   };
 }
 
 /** The share of the best score, by words and whole query, that a document must reach. */
 const chanceLeast = 0.25;
-/** Added to the expected share of differing signs. 4 % of pairs differ more; they are near the limit. */
+/** Subtracted from the share of differing signs. 4 % of pairs differ more; they are near the limit. */
 const differingMore = 8 / 128;
-const wantedSteps = 64;
-const differingMaxFor = Float64Array.from(
-  { length: wantedSteps },
-  (_, step) => expectedDiffering(step / wantedSteps) + differingMore,
-);
 
 /** Four independent sums, since a single one would serialise the additions. */
-function dot(
-  left: Float32Array,
-  a: number,
-  right: Float32Array,
-  b: number,
-  dimensions: number,
-): number {
+function dot(matrix: Float32Array, start: number, vector: Float32Array): number {
   let sum0 = 0;
   let sum1 = 0;
   let sum2 = 0;
   let sum3 = 0;
-  for (let at = 0; at < dimensions; at += 4) {
-    sum0 += (left[a + at] as number) * (right[b + at] as number);
-    sum1 += (left[a + at + 1] as number) * (right[b + at + 1] as number);
-    sum2 += (left[a + at + 2] as number) * (right[b + at + 2] as number);
-    sum3 += (left[a + at + 3] as number) * (right[b + at + 3] as number);
+  for (let at = 0; at < vector.length; at += 4) {
+    sum0 += (matrix[start + at] as number) * (vector[at] as number);
+    sum1 += (matrix[start + at + 1] as number) * (vector[at + 1] as number);
+    sum2 += (matrix[start + at + 2] as number) * (vector[at + 2] as number);
+    sum3 += (matrix[start + at + 3] as number) * (vector[at + 3] as number);
   }
   return sum0 + sum1 + sum2 + sum3;
 }

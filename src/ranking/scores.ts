@@ -7,6 +7,8 @@ import { spellingsOf, wordsOf } from "./words.ts";
 
 /** A query as terms, and the scores of each document; valid until the next query. */
 export interface QueryScores {
+  /** The query with its values masked. */
+  readonly text: string;
   readonly terms: readonly Term[];
   /** The terms of each clause of a longer task; empty if there is one clause. */
   readonly clauses: readonly (readonly number[])[];
@@ -59,6 +61,7 @@ export function scoreTerms(
     : [];
   const namelessVector = vectors && dropNames(text, terms);
   return {
+    text,
     terms,
     clauses,
     bm25,
@@ -78,7 +81,8 @@ function readQuery(
   let corrections = 0;
   const terms: Term[] = [];
   const places = new Map<string, number>();
-  for (const [stem, written] of spellingsOf(query)) {
+  const spellings = spellingsOf(query);
+  for (const [stem, written] of [...spellings, ...compoundsOf(spellings, vocabulary)]) {
     if (terms.length === termsMax) break;
     const isKnown = vocabulary.find(stem) !== undefined;
     const word =
@@ -99,6 +103,23 @@ function readQuery(
   ]);
   return { terms, clauses };
 }
+
+/** Neighbours that tools write as one word: "zip code" is also "zipcode". */
+function compoundsOf(
+  spellings: ReadonlyMap<string, string>,
+  vocabulary: CorpusSnapshot["vocabulary"],
+): [word: string, written: string][] {
+  const words = [...spellings];
+  return words.flatMap(([word, written], at): [string, string][] => {
+    const [before = "", beforeWritten] = words[at - 1] ?? [];
+    const joined = `${before}${word}`;
+    const isCompound = at > 0 && joined.length >= compoundLengthMin;
+    const isKnown = isCompound && vocabulary.find(joined) !== undefined;
+    return isKnown ? [[joined, `${beforeWritten} ${written}`]] : [];
+  });
+}
+
+const compoundLengthMin = 6;
 
 /** Undefined if no term, or every term, is a name. */
 function dropNames(query: string, terms: readonly Term[]): readonly Term[] | undefined {
@@ -134,6 +155,7 @@ const embedTerms = (terms: readonly Term[], vectors: Vectors): Float32Array =>
 
 function bestOf(scores: Float64Array): number {
   let best = 0;
-  for (let at = 0; at < scores.length; at++) best = Math.max(best, scores[at] as number);
+  for (let at = 0; at < scores.length; at++)
+    if ((scores[at] as number) > best) best = scores[at] as number;
   return best || 1;
 }

@@ -52,5 +52,5 @@ function countInFours(bits: number): number {
   return ((inTwos & 0x33333333) + ((inTwos >>> 2) & 0x33333333)) | 0;
 }
 
-/** The expected share of differing signs of two vectors with this cosine. */
-export const expectedDiffering = (cosine: number): number => Math.acos(cosine) / Math.PI;
+/** The expected cosine of two vectors that differ in this share of their signs. */
+export const expectedCosine = (differing: number): number => Math.cos(Math.PI * differing);

@@ -44,10 +44,9 @@ export function parseVectors(bytes: Uint8Array): Vectors {
     number,
     number,
   ];
-  const words = decoder.decode(bytes.subarray(16, 16 + textBytes)).split("\n");
-  if (words.length !== count || bytes.length !== 16 + textBytes + count * (4 + dimensions))
+  const rowOf = createWordTable(decoder.decode(bytes.subarray(16, 16 + textBytes)), count);
+  if (rowOf === undefined || bytes.length !== 16 + textBytes + count * (4 + dimensions))
     throw new HallError("INTERNAL", "vectors.bin is incomplete; reinstall Guildhall");
-  const rows = new Map(words.map((word, row) => [word, row]));
   const scales = Float32Array.from({ length: count }, (_, row) =>
     view.getFloat32(16 + textBytes + row * 4, true),
   );
@@ -64,10 +63,10 @@ export function parseVectors(bytes: Uint8Array): Vectors {
   const differingMax = differingShareMax * dimensions;
   return {
     dimensions,
-    rowOf: (word) => rows.get(word) ?? -1,
+    rowOf,
     lengthOf(word) {
-      const row = rows.get(word);
-      return row === undefined ? meanLength : (scales[row] as number) * (lengths[row] as number);
+      const row = rowOf(word);
+      return row < 0 ? meanLength : (scales[row] as number) * (lengths[row] as number);
     },
     compare(row, others, likenesses, at) {
       let isAlike = false;
@@ -88,14 +87,48 @@ export function parseVectors(bytes: Uint8Array): Vectors {
       return isAlike;
     },
     add(word, weight, sum) {
-      const row = rows.get(word);
-      if (row === undefined) return false;
+      const row = rowOf(word);
+      if (row < 0) return false;
       const factor = weight * (scales[row] ?? 0);
       const start = row * dimensions;
       for (let at = 0; at < dimensions; at++)
         sum[at] = (sum[at] ?? 0) + factor * (matrix[start + at] ?? 0);
       return true;
     },
+  };
+}
+
+/**
+ * Finds the line of a word in a text of one word a line, -1 if it has none; undefined if the text has another number of
+ * lines. A hash table of numbers: 20,000 strings in a map would take several times the memory of the text.
+ */
+function createWordTable(text: string, count: number): ((word: string) => number) | undefined {
+  const starts = new Uint32Array(count + 1);
+  let lines = 1;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1))
+    starts[lines++] = at + 1;
+  if (lines !== count) return undefined;
+  starts[count] = text.length + 1;
+  const slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * count + 1))).fill(-1);
+  const firstSlot = (from: string, start: number, end: number): number => {
+    let hash = 0;
+    for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + from.charCodeAt(at)) | 0;
+    return (hash ^ (hash >>> 15)) & (slots.length - 1);
+  };
+  const next = (slot: number): number => (slot + 1) & (slots.length - 1);
+  for (let row = 0; row < count; row++) {
+    let slot = firstSlot(text, starts[row] as number, (starts[row + 1] as number) - 1);
+    while ((slots[slot] as number) >= 0) slot = next(slot);
+    slots[slot] = row;
+  }
+  return (word) => {
+    for (let slot = firstSlot(word, 0, word.length); ; slot = next(slot)) {
+      const row = slots[slot] as number;
+      if (row < 0) return -1;
+      const start = starts[row] as number;
+      const isAsLong = (starts[row + 1] as number) - 1 - start === word.length;
+      if (isAsLong && text.startsWith(word, start)) return row;
+    }
   };
 }
 

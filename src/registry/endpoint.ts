@@ -1,8 +1,14 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
-import { explain, readAll, refusal } from "../net/answer.ts";
-import { createDialler, type Dialler, lookupOutside } from "../net/dial.ts";
+import {
+  createDialler,
+  type Dialler,
+  explain,
+  lookupOutside,
+  readAll,
+  refusal,
+} from "../net/dial.ts";
 import type { Runner } from "./registered.ts";
 
 export interface EndpointOptions {

@@ -1,12 +1,10 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import { basename, dirname, isAbsolute, join, parse, relative, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { dirname, isAbsolute, join, parse, relative, resolve } from "node:path";
 import { HallError, messageOf } from "../base/errors.ts";
-import { isObject } from "../base/json.ts";
+import { hashOf, isObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { createInOrder } from "../base/one-at-a-time.ts";
-import { Scope } from "../base/scope.ts";
 import { findNear } from "../base/text.ts";
 import type { Toolkit } from "../tool.ts";
 import { defaultCacheTtlSeconds } from "./metadata.ts";
@@ -36,11 +34,23 @@ export interface ModulesOptions {
   readonly folder: string;
   readonly registry: Pick<Registry, "add" | "remove" | "replace" | "findToolkit">;
   readonly log: Log;
+  readonly load: LoadModule;
+  /** Rights of their process beyond the usual ones: a part of what is approved. */
+  readonly rights?: unknown;
   /** False for a file that a person has not approved with these contents; it is listed as a failure. Default: all may. */
   mayLoad?(module: string, digest: string): boolean;
   /** Time limit for loading one. Default 5,000. */
   readonly loadMsMax?: number | undefined;
 }
+
+/** Loads one version of a file. Throws if it fails, or takes longer. */
+export type LoadModule = (
+  file: string,
+  digest: string,
+  loadMsMax: number,
+) => Promise<readonly LoadedToolkit[]>;
+
+export type LoadedToolkit = Toolkit & { readonly cacheTtlSeconds: number };
 
 interface Module {
   readonly file: string;
@@ -60,6 +70,8 @@ export function createModules({
   folder,
   registry,
   log,
+  load,
+  rights,
   mayLoad = () => true,
   loadMsMax = 5_000,
 }: ModulesOptions): Modules {
@@ -81,13 +93,24 @@ export function createModules({
     file: string,
     known: Module | undefined,
   ): Promise<Module | undefined> {
-    const digests = await digestModule(file, folder).catch((): undefined => undefined);
+    const digests = await digestModule(file, folder, rights).catch((): undefined => undefined);
     if (digests === undefined || digests.digest === known?.digest) return undefined;
-    if (mayLoad(nameOf(file), digests.digest)) return load(file, digests, loadMsMax);
+    if (mayLoad(nameOf(file), digests.digest)) return loadModule(file, digests);
     // Without a digest, so that it is looked at again after an approval.
     const error =
       "new or changed since you approved it; `guildhall diff` shows it, `guildhall verify` approves it";
     return { file, digest: "", code: "", toolkits: [], error, ttlSeconds: defaultCacheTtlSeconds };
+  }
+
+  async function loadModule(file: string, digests: ModuleDigests): Promise<Module> {
+    try {
+      const toolkits = await load(file, digests.digest, loadMsMax);
+      const ttlSeconds = Math.min(...toolkits.map(({ cacheTtlSeconds }) => cacheTtlSeconds));
+      return { file, ...digests, toolkits, error: undefined, ttlSeconds };
+    } catch (error) {
+      const ttlSeconds = defaultCacheTtlSeconds;
+      return { file, ...digests, toolkits: [], error: brief(error), ttlSeconds };
+    }
   }
 
   async function adopt(module: Module): Promise<void> {
@@ -130,15 +153,9 @@ export function createModules({
   function schedule(): void {
     clearTimeout(timer);
     if (isClosed || patterns.length === 0) return;
-    const seconds = Math.min(
-      defaultCacheTtlSeconds,
-      ...[...modules.values()].map(({ ttlSeconds }) => ttlSeconds),
-    );
-    timer = setTimeout(
-      () => void inOrder(scan).then(schedule, schedule),
-      Math.max(1, seconds) * 1000,
-    );
-    timer.unref();
+    const ttls = [...modules.values()].map(({ ttlSeconds }) => ttlSeconds);
+    const seconds = Math.max(1, Math.min(defaultCacheTtlSeconds, ...ttls));
+    timer = setTimeout(() => void inOrder(scan).then(schedule, schedule), seconds * 1000).unref();
   }
 
   return {
@@ -148,12 +165,7 @@ export function createModules({
         const found = [...modules.values()].find(
           ({ file, toolkits }) => nameOf(file) === name || toolkits.some(({ id }) => id === name),
         );
-        if (!found) {
-          const near = findNear(name, [...modules.keys()].map(nameOf));
-          throw new HallError("TOOLKIT_NOT_FOUND", `unknown module "${name.slice(0, 100)}"`, {
-            details: { near },
-          });
-        }
+        if (!found) throw unknownModule(name, [...modules.keys()].map(nameOf));
         const module = await loadIfChanged(found.file, undefined);
         if (module) await adopt(module);
         else await forget(found.file);
@@ -168,6 +180,11 @@ export function createModules({
       clearTimeout(timer);
     },
   };
+}
+
+function unknownModule(name: string, known: readonly string[]): HallError {
+  const details = { near: findNear(name, known) };
+  return new HallError("TOOLKIT_NOT_FOUND", `unknown module "${name.slice(0, 100)}"`, { details });
 }
 
 /** True for the same code in another file that has been loaded: registering it again changes nothing. */
@@ -194,30 +211,6 @@ async function put(
   else await registry.add(toolkit);
 }
 
-async function load(
-  file: string,
-  { digest, code }: ModuleDigests,
-  loadMsMax: number,
-): Promise<Module> {
-  const of = { file, digest, code };
-  const scope = new Scope(undefined, loadMsMax, basename(file));
-  try {
-    // Node caches modules by URL, so the digest makes it read an edited file again.
-    const exported = (await scope.closeAfter(
-      import(`${pathToFileURL(file).href}?${digest}`),
-    )) as Record<string, unknown>;
-    const found = [...new Set(Object.values(exported))].filter(isToolkit);
-    if (found.length === 0)
-      throw new HallError("EXECUTION", "no toolkit exported (export one created with toolkit(…))");
-    const ttlSeconds = Math.min(
-      ...found.map(({ cacheTtlSeconds = defaultCacheTtlSeconds }) => cacheTtlSeconds),
-    );
-    return { ...of, toolkits: found.map(asModule), error: undefined, ttlSeconds };
-  } catch (error) {
-    return { ...of, toolkits: [], error: brief(error), ttlSeconds: defaultCacheTtlSeconds };
-  }
-}
-
 /** Throws CONFLICT for a tool without a schema: it cannot be registered. */
 async function requireSchemas(toolkit: Toolkit): Promise<void> {
   for (const { name, inputSchema } of await toolkit.list())
@@ -225,50 +218,16 @@ async function requireSchemas(toolkit: Toolkit): Promise<void> {
       throw new HallError("CONFLICT", `the tool "${toolkit.id}.${name}" has no input schema`);
 }
 
-type Exported = Toolkit & { readonly cacheTtlSeconds?: number };
-
-export function isToolkit(value: unknown): value is Exported {
-  if (typeof value !== "object" || value === null) return false;
-  const { id, list, call } = value as Partial<Toolkit>;
-  return typeof id === "string" && typeof list === "function" && typeof call === "function";
-}
-
-/** Marks it as a module's and fills in optional members. */
-function asModule(toolkit: Exported): Toolkit {
-  const { id, prefix, description, category, version, resources, prompts } = toolkit;
-  const { cacheTtlSeconds: cacheTtl = defaultCacheTtlSeconds } = toolkit;
-  return {
-    id,
-    source: "module",
-    prefix,
-    description,
-    category,
-    version,
-    resources,
-    prompts,
-    list: async () =>
-      (await toolkit.list()).map((tool) => ({
-        ...tool,
-        _meta: { "guildhall/cache_ttl": cacheTtl, ...tool._meta },
-        facts: { cacheTtl, ...tool.facts },
-      })),
-    call: (tool, args, context) => toolkit.call(tool, args, context),
-    health: async () => (await toolkit.health?.()) ?? { state: "available" },
-    problem: () => toolkit.problem?.(),
-    close: async () => toolkit.close?.(),
-    onChange: toolkit.onChange?.bind(toolkit),
-  };
-}
-
 /** The files that the patterns match, by their path in the project, each with a digest of its contents. */
 export async function digestModules(
   patterns: readonly string[],
   folder: string,
+  rights?: unknown,
 ): Promise<Readonly<Record<string, string>>> {
   const files = await findFiles(patterns, folder);
   const digests = files.map(async (file) => [
     relative(folder, file),
-    (await digestModule(file, folder)).digest,
+    (await digestModule(file, folder, rights)).digest,
   ]);
   return Object.fromEntries(await Promise.all(digests));
 }
@@ -281,7 +240,11 @@ const relativeImport =
 type ModuleDigests = Pick<Module, "digest" | "code">;
 
 /** Covers the files it imports by a relative path, and theirs. Packages are not covered. */
-async function digestModule(module: string, folder: string): Promise<ModuleDigests> {
+async function digestModule(
+  module: string,
+  folder: string,
+  rights: unknown,
+): Promise<ModuleDigests> {
   const files = new Map<string, string>();
   const open = [module];
   for (const file of open) {
@@ -305,6 +268,7 @@ async function digestModule(module: string, folder: string): Promise<ModuleDiges
   }
   const digestOf = (nameOf: (file: string) => string): string => {
     const lines = [...files].map(([file, digest]) => `${nameOf(file)} ${digest}`).sort();
+    if (rights !== undefined) lines.push(hashOf(rights));
     return createHash("sha256").update(lines.join("\n")).digest("hex");
   };
   return {

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorType, HallError } from "../base/errors.ts";
-import { createIds } from "../base/ids.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
+import { createIds } from "../base/text.ts";
 import type { Health, Outcome, ReportedHealth, Toolkit } from "../tool.ts";
 import { markDeprecated } from "./metadata.ts";
 import type { Registration } from "./registration.ts";

@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
@@ -6,6 +6,7 @@ import type { CallContext, Question, Questions, TaskNews } from "../tool.ts";
 import type { Exchange } from "../wire/requests.ts";
 import type { ClientRequest } from "./client-request.ts";
 import type { Current } from "./context.ts";
+import type { Seal } from "./seal.ts";
 import type { Task, Tasks } from "./tasks.ts";
 
 /**
@@ -100,13 +101,15 @@ export class Asking {
   }
 
   /** Runs work for a modern request, or resumes the run that its `requestState` names. */
-  async run(
+  run(
     params: JsonObject,
     request: ClientRequest,
     work: Work,
     takesTask: boolean,
   ): Promise<unknown> {
     const responses = readResponses(params.inputResponses);
+    if (!takesTask && params.requestState === undefined && !canBeAsked(request))
+      return runUnasked(params, request, work);
     // Read before the work runs, because validation adds defaults to the arguments.
     const subject = subjectOf(params, request);
     const tasks = takesTask ? this.#tasks : undefined;
@@ -328,6 +331,21 @@ function withoutToken({ params = {}, progress }: Question): JsonObject {
   return { ...params, _meta };
 }
 
+/** Work for a client that cannot be asked anything, and so is never suspended. */
+function runUnasked(params: JsonObject, request: ClientRequest, work: Work): Promise<unknown> {
+  const current = { params, request };
+  const refuse: Ask = async (questions) => {
+    requireCapabilities(questions, request);
+    return {};
+  };
+  return work(refuse, request.exchange.scope, () => current);
+}
+
+function canBeAsked({ capabilities }: ClientRequest): boolean {
+  const { elicitation, sampling, roots } = capabilities;
+  return isObject(elicitation) || isObject(sampling) || isObject(roots);
+}
+
 /** Binds a `requestState` to the caller, method, name and arguments that it was issued for. */
 function subjectOf(params: JsonObject, request: ClientRequest): string {
   const { name, uri, arguments: args } = params;
@@ -408,33 +426,5 @@ function findMissing(
         ? undefined
         : { capability: "elicitation", part: mode };
     }
-  }
-}
-
-/** Signs text that a client returns to us later, bound to one purpose. */
-export class Seal {
-  readonly #key: Buffer;
-
-  /** Halls with the same key read each other's. */
-  constructor(key: Buffer = randomBytes(32)) {
-    this.#key = key;
-  }
-
-  /** `about` is the purpose; it cannot be read from the result. */
-  close(text: string, about: string): string {
-    const mac = createHmac("sha256", this.#key).update(about).update("\0").update(text).digest();
-    return `${Buffer.from(text).toString("base64url")}.${mac.subarray(0, 16).toString("base64url")}`;
-  }
-
-  /** The text, or undefined if it was not signed here for this purpose. */
-  open(sealed: unknown, about: string): string | undefined {
-    if (typeof sealed !== "string") return undefined;
-    const encoded = sealed.slice(0, Math.max(0, sealed.indexOf(".")));
-    const text = Buffer.from(encoded, "base64url").toString();
-    // Signed again and compared as a whole, so that each text has exactly one valid encoding.
-    const given = Buffer.from(sealed);
-    const expected = Buffer.from(this.close(text, about));
-    const isOurs = given.length === expected.length && timingSafeEqual(given, expected);
-    return isOurs ? text : undefined;
   }
 }

@@ -16,6 +16,7 @@ import type { Exchange, Reply } from "../wire/requests.ts";
 import { askLegacy, type ClientAnswers } from "./asking.ts";
 import {
   type ClientRequest,
+  cancelled,
   clientName,
   createCaller,
   type DialectMethod,
@@ -37,6 +38,7 @@ import { dialectMethods } from "./dialect.ts";
 import { explainRequest } from "./edge.ts";
 import {
   handleModern,
+  isNotification,
   legacyTaskMethods,
   methods,
   readString,
@@ -435,17 +437,6 @@ export class ClientConnection {
     if (isObject(meta) && metaKeys.version in meta) return "2026-07-28";
     return this.version;
   }
-}
-
-/** The client's reason is passed on to the server. */
-function cancelled(reason: unknown): HallError {
-  const isGiven = typeof reason === "string" && reason !== "";
-  return new HallError("CANCELLED", isGiven ? reason : "the client cancelled the request");
-}
-
-/** Methods that are notifications even with `"id": null`, which some clients send. */
-export function isNotification(method: string): boolean {
-  return method.startsWith("notifications/") || method.startsWith("$/") || method === "exit";
 }
 
 const legacyMethods = { ...methods, ...legacyTaskMethods };

@@ -19,7 +19,10 @@ export function createContext(
   const { params, request } = current();
   const log: CallContext["log"] = (level, data, logger) =>
     sendLog(current().request, level, data, logger);
-  const { progress, flush } = createProgress(current);
+  // A legacy request is never continued by another one that could bring a token.
+  const takesProgress = tokenOf(params) !== undefined;
+  const { progress, flush } =
+    takesProgress || request.era === "modern" ? createProgress(current) : noProgress;
   const askNow: Ask = (...asked) => {
     // A question ends a modern request, so pending progress must be sent first.
     flush();
@@ -29,7 +32,7 @@ export function createContext(
   return {
     scope,
     ask: askNow,
-    takesProgress: tokenOf(params) !== undefined,
+    takesProgress,
     progress,
     log,
     logLevel,
@@ -84,6 +87,8 @@ function tokenOf(params: JsonObject): string | number | undefined {
 /** Progress messages at once, and per second after that. */
 const progressMax = 20;
 const progressMsMin = 1_000 / progressMax;
+
+const noProgress = { progress(): void {}, flush(): void {} };
 
 /** Forwards increasing progress: 20 messages at once, then 20 per second. The newest of the others waits. */
 function createProgress(current: () => Current): {

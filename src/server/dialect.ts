@@ -16,7 +16,7 @@ import type { ClientRequest, DialectMethod } from "./client-request.ts";
 import { createContext } from "./context.ts";
 import { createCall, readString } from "./methods.ts";
 import { seenBy } from "./policy.ts";
-import { mayRead, requireBuiltInName, requireScope } from "./rights.ts";
+import { isScope, mayRead, requireBuiltInName, requireScope } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 
 /** A request in the dialect, and how the client receives calls. */
@@ -163,6 +163,14 @@ function requireRead({ rights }: DialectRequest, { tool_name: name }: JsonObject
 /** Methods that require the token over the network. */
 export function changesRegistry(method: string): boolean {
   return method === "tools/register" || method === "tools/unregister" || method === "tools/refresh";
+}
+
+/** The scope that a change requires; undefined if it names no toolkit, which is reported when it is parsed. */
+export function scopeOfChange(method: string, params: JsonObject): string | undefined {
+  if (method === "tools/refresh") return "admin";
+  const isNew = method === "tools/register";
+  const scope = `register:${isNew ? nameOf(readRegistration(params)) : String(params.tool_name)}`;
+  return isScope(scope) ? scope : undefined;
 }
 
 /** The name that a registration asks for; what is no name is reported when it is parsed. */

@@ -15,7 +15,7 @@ export function explainRequest(
   failure: unknown,
   request: Request | undefined,
   version: Version | undefined,
-  { registry, reference, info }: Pick<ServerParts, "registry" | "reference" | "info">,
+  { registry, reference, signature }: Pick<ServerParts, "registry" | "reference" | "signature">,
 ): Reply {
   const isDialect = request !== undefined && isInDialect(request.method, request.params ?? {});
   const error =
@@ -50,7 +50,7 @@ export function explainRequest(
     typeof name === "string" && registry.findTool(name)?.tool.outputSchema !== undefined;
   const result = errorResult(described, called, hasOutputSchema);
   return version === "2026-07-28"
-    ? { result: addModernEnvelope("tools/call", result, info) }
+    ? { result: addModernEnvelope("tools/call", result, signature) }
     : { result };
 }
 

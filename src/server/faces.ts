@@ -45,7 +45,7 @@ export const faces = {
     show: (parts) => describeAll(parts.own.agents.targets(), parts),
   },
   code: {
-    summary: "find_tools, and evaluate-lisp with its companions: programs that call tools",
+    summary: "find_tools, and programs that call tools, with their companions",
     show: (parts) => {
       // A server with one tool: programs find tools themselves, and the companions can still be called.
       if (parts.isStatic) return describeAll(evaluators(parts).slice(0, 1), parts);

@@ -5,7 +5,7 @@ import type { ServerOptions } from "./server.ts";
 /** The instructions that a client gets with the handshake: only what is in its list is named. */
 export function describeInstructions(
   faces: readonly Face[],
-  { registry, modules, guide, names, trust, own }: ServerOptions,
+  { registry, modules, guide, names, trust, own, languages }: ServerOptions,
 ): string {
   const isAgentsOnly = faces.every((face) => face === "agents");
   if (isAgentsOnly && own.agents.targets().length === 0) return noAgents;
@@ -20,7 +20,7 @@ export function describeInstructions(
   const rest = `${others} not reviewed or not loadable (the user sees them in \`guildhall status\`)`;
   const problems = others === 0 ? named : [...named, rest];
   const written = faces.includes("agents") ? guide?.() : undefined;
-  const usual = instructions(names)[faces.find((face) => face !== "agents") ?? "agents"];
+  const usual = instructions(names, languages)[faces.find((face) => face !== "agents") ?? "agents"];
   // The project's text speaks of its agents; what else is there depends on the faces.
   const known =
     written === undefined || isAgentsOnly ? (written ?? usual) : `${written.trim()} ${usual}`;
@@ -30,9 +30,16 @@ export function describeInstructions(
 export const noAgents =
   "There are no agents yet. The user creates them with `guildhall build` and starts this server again; without --expose it lists the tools themselves.";
 const afterFailure = "If a call fails, follow the next step in the error.";
-const instructions = (names: NameStyle): Readonly<Record<Face, string>> => ({
+const howToProgram: Readonly<Record<string, string>> = {
+  lisp: 'write a Lisp program for evaluate-lisp; (find-tools "what you want to do") in it finds what it can call',
+  js: 'write a JavaScript program for evaluate-js; await findTools("what you want to do") in it finds what it can call',
+};
+const instructions = (
+  names: NameStyle,
+  languages: readonly string[],
+): Readonly<Record<Face, string>> => ({
   tools: `Tools are named toolkit${names === "dot" ? "." : "__"}tool. ${afterFailure}`,
   search: `Tools are found on demand: describe what you want to do to find_tools, then call what it finds with call_tool. ${afterFailure}`,
   agents: `Each agent has a group of tools: give the task to the one that fits it. ${afterFailure}`,
-  code: `Tools are called from programs: write a Lisp program for evaluate-lisp. (find-tools "what you want to do") in a program finds what it can call. ${afterFailure}`,
+  code: `Tools are called from programs: ${languages.map((name) => howToProgram[name]).join("; or ")}. ${afterFailure}`,
 });

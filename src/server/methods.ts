@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
-import { createIds } from "../base/ids.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
+import { createIds } from "../base/text.ts";
 import { spellingFor, spellName } from "../registry/shown-names.ts";
 import type { PromptTarget } from "../registry/toolkit-entry.ts";
 import type { Call, CallContext, Outcome, Toolkit } from "../tool.ts";
@@ -43,7 +43,10 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
       parts.gateway.call(call, context).then((outcome) => fitOutcome(outcome, call, request));
     if (request.version === "2025-11-25" && isObject(params.task))
       return startTask(params, request, parts, work);
-    return runAsking(params, request, parts, work);
+    if (request.era === "modern") return runAsking(params, request, parts, work);
+    // The result answers this very request: nothing else reads it.
+    request.exchange.finish = (outcome) => fitOutcome(outcome as Outcome, call, request);
+    return runAsking(params, request, parts, (context) => parts.gateway.call(call, context));
   },
 
   "resources/read": (params, request, parts) => {
@@ -329,11 +332,11 @@ export function handleModern(
   const handler = Object.hasOwn(modernMethods, method) ? modernMethods[method] : undefined;
   if (!handler) throw unknownMethod(method);
   requireScope(request.rights, "call", method);
-  const { info } = parts;
+  const { signature } = parts;
   const result = handler(params, request, parts);
   return result instanceof Promise
-    ? result.then((value) => addModernEnvelope(method, value, info))
-    : addModernEnvelope(method, result, info);
+    ? result.then((value) => addModernEnvelope(method, value, signature))
+    : addModernEnvelope(method, result, signature);
 }
 
 /** Dispatches again after discovery if a name is unknown and a server that may have it is still being listed. */
@@ -409,4 +412,9 @@ function describe(item: JsonObject): string {
   return item.type === "audio"
     ? `[audio, ${item.mimeType}: this client cannot play it]`
     : `[resource] ${item.uri}`;
+}
+
+/** Methods that are notifications even with `"id": null`, which some clients send. */
+export function isNotification(method: string): boolean {
+  return method.startsWith("notifications/") || method.startsWith("$/") || method === "exit";
 }

@@ -3,7 +3,7 @@ import { isListed } from "../gateway/allow-list.ts";
 import type { Toolkit } from "../tool.ts";
 
 /**
- * What a caller may do. `call`: use the tools, prompts and resources. `read`: the registry and the
+ * The rights of a caller. `call`: use the tools, prompts and resources. `read`: the registry and the
  * figures. `register:NAME`: register the toolkit NAME. `admin`: all of that, lasting answers to
  * approvals, and lending its model.
  */

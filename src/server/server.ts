@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { HallError } from "../base/errors.ts";
-import { createIds } from "../base/ids.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { SlotMap } from "../base/slot-map.ts";
+import { createIds } from "../base/text.ts";
 import { tasksExtension } from "../client/tasks.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { HealthBook } from "../registry/health.ts";
@@ -17,13 +17,14 @@ import type { ListKind, Person } from "../tool.ts";
 import type { Policies } from "../trust/policy/policies.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
-import { Asking, Seal } from "./asking.ts";
-import type { Version } from "./client-request.ts";
+import { Asking } from "./asking.ts";
+import { metaKeys, type Version } from "./client-request.ts";
 import { ClientConnection } from "./connection.ts";
 import { explainRequest } from "./edge.ts";
 import { chooseFaces, type Face, type FaceChoice, type ShownTool, showTools } from "./faces.ts";
 import { describeInstructions } from "./instructions.ts";
 import type { Presets, Rights } from "./rights.ts";
+import { Seal } from "./seal.ts";
 import { StatelessRequests } from "./stateless.ts";
 import { Tasks } from "./tasks.ts";
 
@@ -88,6 +89,8 @@ export interface ServerParts extends ServerOptions {
   readonly seal: Seal;
   readonly asking: Asking;
   readonly info: JsonObject;
+  /** `info` as the `_meta` of a modern result carries it. */
+  readonly signature: JsonObject;
   instructions(): string;
   /** `faces` are those that were asked for. Default: the faces of the hall. */
   shownTools(spelling: Spelling, faces?: readonly Face[]): readonly ShownTool[];
@@ -122,7 +125,7 @@ export class Server {
   /** Set while requests are not read. */
   #pause: { readonly again: Promise<void>; resume(): void } | undefined;
   #isClosing = false;
-  /** Other halls get what is new; what has begun here goes on. */
+  /** Other halls get new requests; running ones finish here. */
   isLeaving = false;
 
   constructor(options: ServerOptions) {
@@ -244,7 +247,8 @@ class ToolLists {
     this.#registry = registry;
     this.#options = options;
     this.#choice = options.faces;
-    const { isStatic, health } = options;
+    const { isStatic, health, trust } = options;
+    if (!isStatic) trust?.onChange(() => this.refresh("tools"));
     this.#stop = [
       registry.onChange((kind) => {
         if (kind === "tools" && !isStatic) this.#clear();
@@ -274,6 +278,8 @@ class ToolLists {
   }
 
   tools(spelling: Spelling, asked: readonly Face[] | undefined): readonly ShownTool[] {
+    // Another process of the user may have reviewed what is held back.
+    this.#options.trust?.refresh();
     const key = `${spelling} ${asked?.join() ?? ""}`;
     let tools = this.#shown.get(key);
     if (!tools) {
@@ -312,6 +318,7 @@ function createParts(registry: Registry, lists: ToolLists, options: ServerOption
   const { together } = options;
   const createId = together && (() => `${together.hall}.${randomUUID()}`);
   const seal = new Seal(together?.key);
+  const info = { name: "guildhall", title: "Guildhall", version: options.version };
   const tasks = new Tasks(
     (failure, { exchange }) =>
       // Without the envelope of a newer version: it is part of another result.
@@ -324,7 +331,8 @@ function createParts(registry: Registry, lists: ToolLists, options: ServerOption
     seal,
     tasks,
     asking: new Asking(seal, tasks, createId),
-    info: { name: "guildhall", title: "Guildhall", version: options.version },
+    info,
+    signature: { [metaKeys.serverInfo]: info },
     instructions: () => describeInstructions(lists.faces(), options),
     connectionId: createIds("connection"),
     shownTools: (spelling, faces) => lists.tools(spelling, faces),

@@ -1,12 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import type { Person } from "../tool.ts";
-import { notificationFrame, type Request } from "../wire/message.ts";
-import {
-  type AnswerFrame,
-  Exchange,
-  type RequestSender,
-  RunningRequests,
-} from "../wire/requests.ts";
+import type { Request } from "../wire/message.ts";
+import { Exchange, type RequestSender, RunningRequests } from "../wire/requests.ts";
 import {
   createCaller,
   type Envelope,
@@ -19,19 +14,18 @@ import { handleModern, whenListed } from "./methods.ts";
 import type { Rights } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 
-/** Where the answer to one stateless request goes. */
-export interface ReplyTarget {
-  /** `kind` is "result", or the number of the error. */
-  answer(frame: string, kind: AnswerFrame["kind"]): void;
-  notify(frame: string): void;
+/** The sender of one stateless request. */
+export interface OneTimeSender extends RequestSender {
   /** Calls back once the client can no longer be reached, also after a complete answer. */
   onClose(listener: () => void): void;
 }
 
 export interface StatelessOptions {
-  readonly principal: string;
-  readonly person?: Person | undefined;
-  readonly rights: Rights;
+  readonly caller: {
+    readonly principal: string;
+    readonly person?: Person | undefined;
+    readonly rights: Rights;
+  };
   readonly quota: string;
 }
 
@@ -58,18 +52,19 @@ export class StatelessRequests {
   serve(
     request: Request,
     envelope: Envelope,
-    target: ReplyTarget,
+    sender: OneTimeSender,
     options: StatelessOptions,
   ): void {
     const connection = this.#parts.connectionId();
-    const exchange = new Exchange(senderOf(target), request, connection);
-    target.onClose(() => {
+    const exchange = new Exchange(sender, request, connection);
+    sender.onClose(() => {
       // An error and its stack are built only when needed.
       if (this.#running.has(connection))
         this.#running.cancel(connection, new HallError("UNAVAILABLE", "the connection was closed"));
     });
     const { era, version, capabilities, client, logLevel } = envelope;
-    const { principal, person, quota, rights } = options;
+    const { caller, quota } = options;
+    const { principal, person, rights } = caller;
     const clientRequest = {
       era,
       version,
@@ -96,16 +91,4 @@ export class StatelessRequests {
     await this.#running.drain(reason, drainMs);
     this.#running.failAll(reason);
   }
-}
-
-function senderOf(target: ReplyTarget): RequestSender {
-  return {
-    notify: (method, params) => target.notify(notificationFrame(method, params)),
-    // Questions to a modern client are `input_required` results, see `asking.ts`.
-    request: (method) =>
-      Promise.reject(new HallError("EXECUTION", `cannot send ${method} to this client`)),
-    deliver: (_exchange, answer) => {
-      if (answer) target.answer(answer.frame, answer.kind);
-    },
-  };
 }

@@ -154,7 +154,7 @@ export class Task {
     this.#change();
   }
 
-  /** Waits for the end. What the call asks meanwhile is asked with this request. */
+  /** Waits for the end. Questions of the call are asked with this request meanwhile. */
   async result(request: ClientRequest): Promise<JsonObject> {
     const { scope } = request.exchange;
     const asked = new Set<string>();
@@ -165,7 +165,7 @@ export class Task {
         const params = { ...question.params, _meta: this.#related(question.params?._meta) };
         askLegacy({ [key]: { ...question, params } }, request)
           .then((answers) => this.answer(answers))
-          // The call goes on without: its question stays open until it is cancelled.
+          // The call continues: its question stays open until it is cancelled.
           .catch((error: unknown) => this.#run.scope.cancel(error as HallError));
       }
       await scope.race(new Promise<void>((resolve) => this.#waiting.add(resolve)));

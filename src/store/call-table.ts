@@ -1,4 +1,4 @@
-import { callColumns, type PackedValue, packedLength, unpackCall } from "./calls.ts";
+import { callColumns, type PackedValue, unpackCalls } from "./calls.ts";
 import { countCalls, countLateCalls } from "./period-table.ts";
 import type { PendingWrite } from "./protocol.ts";
 import { listRows, type Sql, type SqlRow } from "./sql.ts";
@@ -88,14 +88,12 @@ export class CallTable {
     };
 
     for (const item of batch) {
-      if (item.kind === "calls")
-        for (let at = 0; at < item.values.length; at += packedLength)
-          add(unpackCall(item.values, at));
-      else if (item.write.what === "begin") {
-        const row = unpackCall(item.write.values, 0);
-        rows.push(row);
-        begun.set(row[0] as string, row);
-      }
+      if (item.kind === "calls") unpackCalls(item.calls).forEach(add);
+      else if (item.write.what === "begin")
+        for (const row of unpackCalls(item.write.call)) {
+          rows.push(row);
+          begun.set(row[0] as string, row);
+        }
     }
     return { rows, begun, ended };
   }

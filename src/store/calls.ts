@@ -1,4 +1,4 @@
-import { hashOf, type Json } from "../base/json.ts";
+import { hashOf, hashText, type Json, type JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { bucketOf } from "./periods.ts";
 import type { AuditEntry, CallRow } from "./store.ts";
@@ -58,69 +58,154 @@ export function createScrub(secrets: Secrets | undefined): Scrub {
   };
 }
 
-/** A call on its way to the writer: its values in one flat array are the cheapest thing to send to another thread. */
+/** A value of a row. */
 export type PackedValue = string | number | null;
 
-/** In the order of `packCall`, then the bucket of the duration. */
+/** The columns of a row, in the order of `unpackCalls`. */
 export const callColumns: readonly string[] =
   "id parent root at caller connection person token face toolkit tool digest outcome code ms bytes_in bytes_out planner arguments result bucket".split(
     " ",
   );
 
-export const packedLength = callColumns.length - 1;
+/**
+ * Calls on their way to the writer. To another thread each value costs much the same, whatever its size, so the texts
+ * of all calls are one text, and values that calls in a row have in common are there once.
+ */
+export interface PackedCalls {
+  /** Of each call where its common values begin, four numbers of the row, and the lengths of its texts. */
+  readonly numbers: Float64Array;
+  readonly text: string;
+  /** Groups of values. */
+  readonly common: readonly PackedValue[];
+}
 
-export function packCall(row: CallRow, into: PackedValue[]): void {
-  const { kept } = row;
-  into.push(
-    row.id,
-    row.parent,
-    row.root,
-    row.at,
-    row.caller,
-    row.connection,
-    row.person,
-    row.token,
-    row.face,
-    row.toolkit,
-    row.tool,
-    row.arguments,
-    row.outcome,
-    row.code,
-    row.ms,
-    row.bytesIn,
-    row.bytesOut,
-    row.planner,
-    kept ? kept.arguments : null,
-    kept ? kept.result : null,
+const commonLength = 10;
+
+class CallPacker {
+  readonly #numbers: number[] = [];
+  readonly #texts: string[] = [];
+  readonly #common: PackedValue[] = [];
+  #last: CallRow | undefined;
+
+  add(row: CallRow): void {
+    const { id, parent, root, kept } = row;
+    if (!this.#last || !hasInCommon(this.#last, row)) this.#addCommon(row);
+    this.#last = row;
+    this.#numbers.push(
+      this.#common.length - commonLength,
+      row.at,
+      row.ms,
+      row.bytesIn,
+      row.bytesOut,
+      this.#addText(id),
+      this.#addText(parent),
+      this.#addText(root === id ? null : root),
+      this.#addText(row.arguments),
+      this.#addText(kept ? kept.arguments : null),
+      this.#addText(kept ? kept.result : null),
+    );
+  }
+
+  /** The length, or -1 for null. */
+  #addText(text: string | null): number {
+    if (text === null) return -1;
+    this.#texts.push(text);
+    return text.length;
+  }
+
+  #addCommon(row: CallRow): void {
+    const { caller, connection, person, token, face } = row;
+    const { toolkit, tool, outcome, code, planner } = row;
+    this.#common.push(
+      ...[caller, connection, person, token, face],
+      ...[toolkit, tool, outcome, code, planner],
+    );
+  }
+
+  pack(): PackedCalls {
+    const numbers = Float64Array.from(this.#numbers);
+    return { numbers, text: this.#texts.join(""), common: this.#common };
+  }
+}
+
+function hasInCommon(a: CallRow, b: CallRow): boolean {
+  return (
+    a.caller === b.caller &&
+    a.connection === b.connection &&
+    a.person === b.person &&
+    a.token === b.token &&
+    a.face === b.face &&
+    a.toolkit === b.toolkit &&
+    a.tool === b.tool &&
+    a.outcome === b.outcome &&
+    a.code === b.code &&
+    a.planner === b.planner
   );
 }
 
-const digestIndex = callColumns.indexOf("digest");
-const msIndex = callColumns.indexOf("ms");
+export function packCalls(rows: readonly CallRow[]): PackedCalls {
+  const packer = new CallPacker();
+  for (const row of rows) packer.add(row);
+  return packer.pack();
+}
 
-/** The row of a packed call: the digest replaces its arguments, and the bucket of its duration is added. */
-export function unpackCall(values: readonly PackedValue[], at: number): PackedValue[] {
-  const row = values.slice(at, at + packedLength);
-  row[digestIndex] = digestArguments(row[digestIndex] as string);
-  row.push(bucketOf(row[msIndex] as number));
-  return row;
+/** The rows of packed calls: a digest replaces the arguments, and the bucket of the duration is added. */
+export function unpackCalls({ numbers, text, common }: PackedCalls): PackedValue[][] {
+  const rows: PackedValue[][] = [];
+  let numberAt = 0;
+  let textAt = 0;
+  const takeNumber = (): number => numbers[numberAt++] as number;
+  const takeText = (): string | null => {
+    const length = takeNumber();
+    if (length === -1) return null;
+    textAt += length;
+    return text.slice(textAt - length, textAt);
+  };
+  while (numberAt < numbers.length) {
+    const commonAt = takeNumber();
+    const of = (index: number): PackedValue => common[commonAt + index] ?? null;
+    const [at, ms, bytesIn, bytesOut] = [takeNumber(), takeNumber(), takeNumber(), takeNumber()];
+    const [id, parent, root, args] = [takeText(), takeText(), takeText(), takeText()];
+    const [caller, connection, person, token, face] = [of(0), of(1), of(2), of(3), of(4)];
+    const [toolkit, tool, outcome, code, planner] = [of(5), of(6), of(7), of(8), of(9)];
+    const [keptArguments, keptResult] = [takeText(), takeText()];
+    rows.push([
+      ...[id, parent, root ?? id, at, caller, connection, person, token, face, toolkit, tool],
+      ...[digestArguments(args ?? ""), outcome, code, ms, bytesIn, bytesOut, planner],
+      ...[keptArguments, keptResult, bucketOf(ms)],
+    ]);
+  }
+  return rows;
 }
 
 /** Null if the arguments are not JSON; such a call never ran. */
 export function digestArguments(text: string): string | null {
   try {
-    return hashOf(JSON.parse(text));
+    const value: unknown = JSON.parse(text);
+    // The same text as `writeSorted`, written by V8.
+    return isSorted(value) ? hashText(JSON.stringify(value)) : hashOf(value);
   } catch {
     return null;
   }
 }
 
+function isSorted(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every(isSorted);
+  let last = "";
+  for (const key of Object.keys(value)) {
+    if (key < last || !isSorted((value as JsonObject)[key])) return false;
+    last = key;
+  }
+  return true;
+}
+
 /** Calls that travel to the writer together. */
 export interface CallBatch {
   readonly number: number;
-  readonly values: PackedValue[];
-  rows: number;
-  characters: number;
+  readonly calls: PackedCalls;
+  readonly rows: number;
+  readonly characters: number;
 }
 
 const batchRows = 256;
@@ -129,7 +214,10 @@ const sentMax = 32;
 
 /** Calls that are not durable yet: being gathered, waiting to be sent, or sent and not confirmed. */
 export class CallQueue {
-  #filling = createBatch(1);
+  #filling = new CallPacker();
+  #fillingRows = 0;
+  #fillingCharacters = 0;
+  #lastNumber = 0;
   readonly #waiting: CallBatch[] = [];
   readonly #sent: CallBatch[] = [];
   #rows = 0;
@@ -156,20 +244,26 @@ export class CallQueue {
     const { kept } = row;
     const size =
       row.arguments.length + (kept ? kept.arguments.length + (kept.result?.length ?? 0) : 0);
-    const batch = this.#filling;
-    packCall(row, batch.values);
-    batch.rows++;
-    batch.characters += size;
+    this.#filling.add(row);
+    this.#fillingRows++;
+    this.#fillingCharacters += size;
     this.#rows++;
     this.#characters += size;
-    return batch.rows >= batchRows;
+    return this.#fillingRows >= batchRows;
   }
 
   /** Ends the batch that is being gathered. */
   seal(): void {
-    if (this.#filling.rows === 0) return;
-    this.#waiting.push(this.#filling);
-    this.#filling = createBatch(this.#filling.number + 1);
+    if (this.#fillingRows === 0) return;
+    this.#waiting.push({
+      number: ++this.#lastNumber,
+      calls: this.#filling.pack(),
+      rows: this.#fillingRows,
+      characters: this.#fillingCharacters,
+    });
+    this.#filling = new CallPacker();
+    this.#fillingRows = 0;
+    this.#fillingCharacters = 0;
   }
 
   /** The batches to send now. */
@@ -187,8 +281,4 @@ export class CallQueue {
       this.#characters -= batch.characters;
     }
   }
-}
-
-function createBatch(number: number): CallBatch {
-  return { number, values: [], rows: 0, characters: 0 };
 }

@@ -4,7 +4,7 @@ import type { Sql } from "./sql.ts";
 import type { StoredDocument } from "./store.ts";
 
 /** Documents of every collection share a table. Its column for the collection is named `shelf`. */
-export type Collection = "registrations" | "discoveries" | "runs";
+export type Collection = "registrations" | "discoveries" | "runs" | "retries";
 
 export type DocumentWrite = Extract<Write, { what: "put" | "remove" }>;
 

@@ -64,7 +64,8 @@ export function createMemoryStore({
   return {
     calls: {
       ...calls,
-      add(row) {
+      add(given) {
+        const row = typeof given === "function" ? given() : given;
         if (row.at > prunePeriodsAt) prunePeriods();
         calls.add(scrub.call(row));
       },
@@ -74,6 +75,7 @@ export function createMemoryStore({
     registrations: createDocuments(now),
     discoveries: createDocuments(now),
     runs: createDocuments(now),
+    retries: createDocuments(now),
     async statistics(since = 0, person) {
       const wanted = periodSince(since, now());
       const isWanted = ({ period, start }: PeriodTally): boolean =>
@@ -119,6 +121,7 @@ function tallyAll(rows: readonly CallRow[]): readonly PeriodTally[] {
 const slack = 1.25;
 
 interface MemoryCalls extends CallStore {
+  add(row: CallRow): void;
   all(): readonly CallRow[];
   prune(): number;
 }

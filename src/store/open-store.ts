@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { dataFolder } from "../base/files.ts";
 import type { Log, Secrets } from "../base/log.ts";
-import { createScrub, type PackedValue, packCall } from "./calls.ts";
+import { createScrub, packCalls } from "./calls.ts";
 import type { Collection } from "./document-table.ts";
 import { createMemoryStore } from "./memory-store.ts";
 import type { Moved, MoveOptions } from "./move.ts";
@@ -64,11 +64,7 @@ export function openStore(
   return {
     calls: {
       add: thread.add,
-      begin(row) {
-        const values: PackedValue[] = [];
-        packCall(scrub.call(row), values);
-        return thread.write({ what: "begin", values });
-      },
+      begin: (row) => thread.write({ what: "begin", call: packCalls([scrub.call(row)]) }),
       list: (filter = {}) => thread.read({ what: "calls", filter }),
     },
     audit: {
@@ -82,6 +78,7 @@ export function openStore(
     registrations: createDocuments("registrations", thread),
     discoveries: createDocuments("discoveries", thread),
     runs: createDocuments("runs", thread),
+    retries: createDocuments("retries", thread),
     statistics: (since = 0, person) => thread.read({ what: "statistics", since, person }),
     series: (since, of) => thread.read({ what: "series", since, of }),
     prune: () => thread.read({ what: "prune", now: Date.now() }),

@@ -1,11 +1,11 @@
 import type { ErrorCode } from "../base/errors.ts";
-import type { PackedValue } from "./calls.ts";
+import type { PackedCalls } from "./calls.ts";
 import type { Collection } from "./document-table.ts";
 import type { AuditEntry, CallFilter, Retention } from "./store.ts";
 
 /** Messages from the hall's thread to the writer's thread. */
 export type ToWriter =
-  | { readonly kind: "calls"; readonly batch: number; readonly values: readonly PackedValue[] }
+  | { readonly kind: "calls"; readonly batch: number; readonly calls: PackedCalls }
   | {
       readonly kind: "write";
       readonly id: number;
@@ -20,7 +20,7 @@ export type ToWriter =
 export type PendingWrite = Extract<ToWriter, { kind: "calls" | "write" }>;
 
 export type Write =
-  | { readonly what: "begin"; readonly values: readonly PackedValue[] }
+  | { readonly what: "begin"; readonly call: PackedCalls }
   | { readonly what: "append"; readonly entry: AuditEntry; readonly at: number }
   | {
       readonly what: "put";

@@ -45,7 +45,7 @@ export class Seal {
     return this.#key;
   }
 
-  /** A new name for a store whose rows after this one are keyed. Nobody else can make one that `isOwn` accepts. */
+  /** A new name for a store whose rows after this one are keyed. Only this user can make one that `isOwn` accepts. */
   async name({ seq, hash }: Anchor): Promise<string> {
     const random = randomBytes(16).toString("hex");
     return `${random}.${hash}.${await this.#sign(["store", random, seq, hash])}`;
@@ -118,7 +118,7 @@ export function markFile({ folder, place }: Pick<SealOptions, "folder" | "place"
   return join(folder, `${name}.json`);
 }
 
-/** The store is not the one that was written. What must be recorded does not run until a person has looked at it. */
+/** The store is not the one that was written. Calls that must be recorded are refused until a person has looked at it. */
 export class StoreChanged extends HallError {
   static readonly hint =
     "Put it back, or accept the loss: a new audit then begins with a row about it.";

@@ -255,7 +255,7 @@ async function prepareTables(
       await migrate(sql, "sqlite", version);
       await sql.script(`PRAGMA user_version = ${newest}`);
     }
-    // Earlier versions had no key. What a clone brings now is younger than this user's key.
+    // Earlier versions had no key. A store that came with a clone is younger than this user's key.
     if (version === 0 || (await seal.isBeforeKey(bornAt))) await sealChain(sql, seal);
     return findSealer(sql, seal);
   });

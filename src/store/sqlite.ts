@@ -66,6 +66,8 @@ async function loadSqlite(): Promise<DatabaseClass> {
 
 /** Starting and finishing a statement costs as much as two more rows in it. */
 const rowsAtOnce = 16;
+/** Far more than are used, unless a client varies what is null. */
+const statementsMax = 200;
 
 /** Statements are prepared once: their texts are few. */
 export class SqliteSql implements Sql {
@@ -92,8 +94,13 @@ export class SqliteSql implements Sql {
     const found: SqlRow[] = [];
     for (let at = 0; at < rows.length; ) {
       const count = at + rowsAtOnce <= rows.length ? rowsAtOnce : 1;
-      const statement = this.#prepare(sql, () => rowsOf(columns.length, count), count);
-      const values = rows.slice(at, at + count).flat();
+      const some = rows.slice(at, at + count);
+      // Binding a value costs as much as storing it, and many columns are null in all rows.
+      const marks = columns.map((_, i) => (some.every((row) => row[i] === null) ? "NULL" : "?"));
+      const statement = this.#prepare(sql, marks, count);
+      const values: SqlValue[] = [];
+      for (const row of some)
+        for (let i = 0; i < marks.length; i++) if (marks[i] === "?") values.push(row[i] ?? null);
       for (const row of statement.all(...values)) found.push(row);
       at += count;
     }
@@ -104,19 +111,20 @@ export class SqliteSql implements Sql {
     this.#database.exec(sql);
   }
 
-  #prepare(sql: string, rows = (): string => "", count = 0): Statement {
-    const key = `${count} ${sql}`;
+  #prepare(sql: string, marks: readonly string[] = [], rowCount = 0): Statement {
+    const key = `${rowCount} ${marks.join("")} ${sql}`;
     let statement = this.#statements.get(key);
     if (!statement) {
-      statement = this.#database.prepare(sql.replace("{rows}", rows));
+      statement = this.#database.prepare(sql.replace("{rows}", () => rowsOf(marks, rowCount)));
+      if (this.#statements.size >= statementsMax) this.#statements.clear();
       this.#statements.set(key, statement);
     }
     return statement;
   }
 }
 
-function rowsOf(width: number, count: number): string {
-  const row = `(${new Array(width).fill("?").join(", ")})`;
+function rowsOf(marks: readonly string[], count: number): string {
+  const row = `(${marks.join(", ")})`;
   return `VALUES ${new Array(count).fill(row).join(", ")}`;
 }
 

@@ -2,7 +2,7 @@ import type { ErrorCode } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 
 /**
- * Everything a hall records: calls, audit, registrations, discoveries and runs. Kept in memory, in a SQLite file or in a
+ * Everything a hall records: calls, audit, registrations, discoveries, runs and retries. Kept in memory, in a SQLite file or in a
  * PostgreSQL database; `test/store/contract.ts` tests all three. The promise of a write resolves when the row is
  * durable, so that it survives a crash.
  */
@@ -12,6 +12,8 @@ export interface Store {
   readonly registrations: DocumentStore;
   readonly discoveries: DocumentStore;
   readonly runs: DocumentStore;
+  /** By the id of the client's call. */
+  readonly retries: DocumentStore;
   /**
    * `since` is rounded down to the hour, or to the day if it is more than three days ago. Default: everything.
    * Figures of people are counted from the calls that are still kept.
@@ -45,8 +47,11 @@ export interface StoreState {
 }
 
 export interface CallStore {
-  /** Returns at once; the row is durable within a tenth of a second. It replaces the row that `begin` wrote for the same id. */
-  add(row: CallRow): void;
+  /**
+   * Returns at once; the row is durable within a tenth of a second. It replaces the row that `begin` wrote for the same
+   * id. A function is called soon, and before anything is read: describing a call need not delay its answer.
+   */
+  add(row: CallRow | (() => CallRow)): void;
   /** For calls that must be recorded before they run: resolves when the row is durable. Rejects with UNAVAILABLE. */
   begin(row: CallRow): Promise<void>;
   /** The newest `limit` (default 100), oldest first; with `after`, the first ones after that row. */

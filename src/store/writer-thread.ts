@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
-import { type ErrorCode, HallError } from "../base/errors.ts";
+import { findWorker } from "../base/bounded-worker.ts";
+import { type ErrorCode, HallError, type HallErrorOptions } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
-import { findWorker } from "../base/worker.ts";
 import { CallQueue } from "./calls.ts";
 import type {
   FromWriter,
@@ -59,6 +59,7 @@ export class WriterThread {
   readonly #requests = new Map<number, PendingRequest>();
   readonly #listeners = new Set<(isFull: boolean) => void>();
   readonly #waitingForSent: (() => void)[] = [];
+  #undescribed: (() => CallRow)[] = [];
   #thread: ThreadState = { kind: "stopped" };
   #sealTimer: NodeJS.Timeout | undefined;
   #problem: string | undefined;
@@ -89,10 +90,34 @@ export class WriterThread {
     readonly waiting: number;
     readonly lost: number;
   } {
+    this.#describeCalls();
     return { problem: this.#problem, waiting: this.#queue.rows, lost: this.#lost };
   }
 
-  readonly add = (row: CallRow): void => {
+  readonly add = (row: CallRow | (() => CallRow)): void => {
+    if (typeof row === "function") {
+      if (this.#undescribed.push(row) === 1) setImmediate(this.#describeCalls);
+      return;
+    }
+    this.#describeCalls();
+    this.#add(row);
+  };
+
+  readonly #describeCalls = (): void => {
+    if (this.#undescribed.length === 0) return;
+    const described = this.#undescribed;
+    this.#undescribed = [];
+    for (const describe of described) {
+      try {
+        this.#add(describe());
+      } catch (err) {
+        // The call is answered: nobody else hears of this.
+        this.#options.log.error({ err }, "a call could not be described and is not recorded");
+      }
+    }
+  };
+
+  #add(row: CallRow): void {
     if (this.#problem !== undefined && this.#isOver(heldTimes)) {
       this.#lost++;
       return;
@@ -100,7 +125,7 @@ export class WriterThread {
     if (this.#queue.add(this.#options.scrub(row))) this.#seal();
     else this.#sealTimer ??= setTimeout(() => this.#seal(), batchMs).unref();
     if (!this.#isOverLimit && this.#isOver(1)) this.#update({ isOverLimit: true });
-  };
+  }
 
   /** Resolves when it is durable. Calls that were added before are written before. */
   write(write: Write): Promise<void> {
@@ -131,6 +156,7 @@ export class WriterThread {
   }
 
   #seal(): void {
+    this.#describeCalls();
     clearTimeout(this.#sealTimer);
     this.#sealTimer = undefined;
     this.#queue.seal();
@@ -138,8 +164,8 @@ export class WriterThread {
   }
 
   #sendCalls(countMax?: number): void {
-    for (const { number, values } of this.#queue.take(countMax))
-      this.#post({ kind: "calls", batch: number, values });
+    for (const { number, calls } of this.#queue.take(countMax))
+      this.#post({ kind: "calls", batch: number, calls });
     if (!this.#queue.hasWaiting) for (const resolve of this.#waitingForSent.splice(0)) resolve();
   }
 
@@ -188,8 +214,8 @@ export class WriterThread {
     worker.on("error", (err) => log.error({ err }, "the writer thread of the store failed"));
     worker.on("exit", () => this.#onExit(worker));
 
-    for (const { number, values } of this.#queue.sent)
-      this.#post({ kind: "calls", batch: number, values });
+    for (const { number, calls } of this.#queue.sent)
+      this.#post({ kind: "calls", batch: number, calls });
     for (const { message } of this.#requests.values()) this.#post(message);
     this.#updateRef();
   }
@@ -298,6 +324,7 @@ export class WriterThread {
       clearTimeout(this.#thread.timer);
       this.#thread = { kind: "stopped" };
     }
+    this.#describeCalls();
     const hasWork = this.#queue.rows > 0 || this.#requests.size > 0;
     if (this.#thread.kind === "stopped" && !hasWork) return;
 
@@ -341,14 +368,17 @@ export class WriterThread {
 
   #error(code: ErrorCode, message: string): HallError {
     return new HallError(code, message, {
-      hint: hintFor(this.#options.location),
+      ...adviceFor(this.#options.location),
       next: [{ do: "run-command", command: "status" }],
     });
   }
 }
 
-function hintFor(location: StoreLocation): string {
+function adviceFor(location: StoreLocation): Pick<HallErrorOptions, "hint" | "details"> {
   return "url" in location
-    ? "Recording resumes on its own once the database accepts rows again."
-    : "Free disk space, or end the process that locks the file.";
+    ? {
+        hint: "Recording resumes on its own once the database accepts rows again.",
+        details: { retryAfterSeconds: 1 },
+      }
+    : { hint: "Free disk space, or end the process that locks the file." };
 }

@@ -1,4 +1,4 @@
-/** What the config says about the calls of single servers and tools. Keys: `server.tool` or `server.*`. */
+/** The config's rules for calls of single servers and tools. Keys: `server.tool` or `server.*`. */
 export interface TrustSettings {
   readonly policy?: Policy | undefined;
   /** By server. */

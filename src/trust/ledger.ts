@@ -37,6 +37,8 @@ export interface Entries {
   readonly revocations?: number | undefined;
   /** The approved toolkit modules, by their path in the project, each with a digest of its contents. */
   readonly modules?: Readonly<Record<string, string>> | undefined;
+  /** How their process runs; undefined in approvals by versions without sandboxes. */
+  readonly moduleSandbox?: ReviewedSandbox | undefined;
   /** Hashes of the project's texts that models may read, by name. */
   readonly texts?: Readonly<Record<string, string>> | undefined;
   /** Hash of the approved server that the project's config names for the terminal client. */
@@ -55,7 +57,7 @@ export interface Review {
   readonly identity?: string | undefined;
   /** Signatures of the values that `reached` hides, by the name of the variable, header or option. */
   readonly hidden?: Readonly<Record<string, string>> | undefined;
-  /** What the user's config eased for it at that time, in words. */
+  /** The limits that the user's config eased for it at that time, in words. */
   readonly eased?: string | undefined;
   /** How it runs; undefined in reviews by versions without sandboxes. */
   readonly sandbox?: ReviewedSandbox | undefined;
@@ -243,7 +245,8 @@ function parse(text: string, key: Buffer | undefined, project: string): Entries 
     const [ours, theirs] = [Buffer.from(sign(body, key)), Buffer.from(signature)];
     if (ours.length !== theirs.length || !timingSafeEqual(ours, theirs) || body.project !== project)
       return undefined;
-    const { servers, grants, seenAt, revision, revocations, modules, texts, client } = body;
+    const { servers, grants, seenAt, revision, revocations, texts, client } = body;
+    const { modules, moduleSandbox } = body;
     // Older versions kept a hash of the patterns, which says nothing of the files.
     const files = isObject(modules) ? modules : undefined;
     return isObject(servers) && isObject(grants)
@@ -254,6 +257,7 @@ function parse(text: string, key: Buffer | undefined, project: string): Entries 
           revision,
           revocations,
           modules: files,
+          moduleSandbox,
           texts,
           client,
         } as unknown as Entries)

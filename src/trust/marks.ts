@@ -3,7 +3,7 @@ import type { FlowMarks, Tool } from "../tool.ts";
 import { findParameters, wordsOf } from "./parameters.ts";
 
 /**
- * What a tool probably does, judged by its name, parameters and annotations before anyone reviewed it:
+ * The probable effects of a tool, judged by its name, parameters and annotations before anyone reviewed it:
  * whether it changes something, and what it means for the flow guard. One table, read from top to
  * bottom; each rule names an example. Names are split into whole words (`deleteRepo`, `delete_repo`
  * and `delete-repo` are the same), so `undelete` does not match "delete" nor `breadcrumbs` "read".

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Tool } from "../tool.ts";
 
-/** What a tool's parameters say about it. */
+/** Facts about a tool that its parameters show. */
 export interface ParameterMarks {
   /** "a command", "code" or "SQL" if it runs what it is given. */
   readonly program: string | undefined;

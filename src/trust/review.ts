@@ -83,7 +83,7 @@ export function findReviewed(
   return Object.hasOwn(known, key) ? known[key] : undefined;
 }
 
-/** Whether a tool will ask, as a review shows it. */
+/** True if a tool will ask, as a review shows it. */
 export interface ProposedMark {
   /** As a person decides, or as it is marked. */
   readonly isDestructive: boolean;
@@ -104,7 +104,7 @@ interface MarkInput {
   readonly trustSettings: TrustSettings;
 }
 
-/** What a person decided about the same tool stays; else the config's word or its own marks count. Version 0.1 marked fewer tools. */
+/** A person's decision about the same tool stays; else the config's word or its own marks count. Version 0.1 marked fewer tools. */
 export function proposeMark(
   server: string,
   tool: Tool,

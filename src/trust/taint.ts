@@ -4,7 +4,7 @@ import type { Verdict } from "./trust.ts";
 const taintMs = 30 * 60_000;
 
 /**
- * What each conversation has read. An injected instruction may steer everything that follows, and
+ * The untrusted and private content that each conversation has read. An injected instruction may steer everything that follows, and
  * what was read may leave with it, so the taint covers later calls, too: until 30 minutes after the
  * last such read. A conversation is a connection, or a principal whose requests have none.
  */

@@ -2,6 +2,7 @@ import { type Advice, adviceCommand, isForPeople, readAdvice, settingOf } from "
 import { type ErrorCode, errorTable, HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { sanitize, wordOf } from "../base/sanitize.ts";
+import { urlElicitationRequired } from "../client/questions.ts";
 import { keepHead } from "./output.ts";
 
 /** A failure as the screens show it; the log has the details. */
@@ -83,9 +84,6 @@ const fixHint = "Correct the input, then retry.";
 type Ending = Omit<Failure, "message">;
 
 const failed = { kind: "failed", mayRetry: true } as const;
-
-/** MCP 2025-11-25: the user must visit a page before the call can succeed. */
-export const urlElicitationRequired = -32042;
 
 const refusals: Readonly<Record<number, Ending>> = {
   [-32001]: {

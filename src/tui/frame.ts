@@ -1,7 +1,6 @@
 import {
   fitRows,
   type Line,
-  type Palette,
   type Role,
   renderLines,
   type TextSpan,
@@ -27,8 +26,8 @@ const columnsMin = 40;
 const rowsMin = 12;
 
 /** The whole terminal as text: exactly as many lines as it has rows. */
-export function drawFrame(snapshot: Snapshot, palette: Palette): string {
-  return renderLines(frameLines(snapshot), snapshot.state.size.columns, palette);
+export function drawFrame(snapshot: Snapshot, hasColours: boolean): string {
+  return renderLines(frameLines(snapshot), snapshot.state.size.columns, hasColours);
 }
 
 function frameLines(snapshot: Snapshot): readonly Line[] {

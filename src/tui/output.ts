@@ -4,7 +4,6 @@ import type { Secrets } from "../base/log.ts";
 import { openProjectFile } from "../base/project-files.ts";
 import { sanitize } from "../base/sanitize.ts";
 import type { Progress } from "../tool.ts";
-import type { Picture } from "./picture.ts";
 
 /** The newest output lines of a run. Bounded; the run's log has everything. */
 export interface OutputRing {
@@ -18,8 +17,6 @@ export interface OutputLine {
   readonly source: "out" | "err" | "progress" | "log";
   /** One sanitised line. */
   readonly text: string;
-  /** An image, shown above the line. */
-  readonly picture?: Picture | undefined;
 }
 
 export const emptyOutput: OutputRing = { lines: [], dropped: 0 };

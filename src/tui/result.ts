@@ -8,7 +8,6 @@ import { linesMax, sanitize, sanitizeLines, wordOf } from "../base/sanitize.ts";
 import type { LispResult } from "./events.ts";
 import { describeAdvice } from "./failure.ts";
 import { keepHead, type OutputLine } from "./output.ts";
-import { readPicture as decodePicture, type Picture } from "./picture.ts";
 
 /** A tool result as output lines. Images and audio are saved to files. */
 export interface ShownResult {
@@ -17,30 +16,18 @@ export interface ShownResult {
   readonly saved: readonly string[];
 }
 
-export type PictureReader = (bytes: Uint8Array) => Promise<Picture | undefined>;
-
-/** Further images are only saved. */
-const picturesMax = 4;
-
-export async function showResult(
-  result: JsonObject,
-  folder: string,
-  readPicture: PictureReader = decodePicture,
-): Promise<ShownResult> {
+export function showResult(result: JsonObject, folder: string): ShownResult {
   const lines: OutputLine[] = [...commandOutput(result)];
   const saved: string[] = [];
   // The text of a command's result repeats its streams.
   const parts = lines.length > 0 ? [] : partsOf(result);
-  let pictures = 0;
   for (const part of parts) {
     const source = result.isError === true || isStderr(part) ? "err" : "out";
     const media = mediaOf(part);
     if (media) {
-      const picture = pictures < picturesMax ? await readPicture(media.bytes) : undefined;
-      if (picture) pictures++;
-      const stored = await saveMedia(media, folder);
+      const stored = saveMedia(media, folder);
       if (stored.file !== undefined) saved.push(stored.file);
-      lines.push({ source, text: stored.text, ...(picture ? { picture } : {}) });
+      lines.push({ source, text: stored.text });
     } else {
       const room = Math.max(1, linesMax - lines.length);
       for (const text of sanitizeLines(writePart(part), room)) lines.push({ source, text });
@@ -115,10 +102,10 @@ function mediaOf({ type, data, mimeType, resource }: JsonObject): Media | undefi
 }
 
 /** A full disk does not fail the call. */
-async function saveMedia(
+function saveMedia(
   { kind, mimeType, bytes }: Media,
   folder: string,
-): Promise<{ readonly text: string; readonly file?: string }> {
+): { readonly text: string; readonly file?: string } {
   // A name from the server could be a path.
   const name = `${kind}-${randomBytes(4).toString("hex")}.${extensions.get(mimeType) ?? "bin"}`;
   const file = join(".guildhall", "saved", name);

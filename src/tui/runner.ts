@@ -19,7 +19,7 @@ import {
   type RunLog,
 } from "./output.ts";
 import { pagesNeeded, type QuestionQueue, readPage } from "./questions.ts";
-import { type PictureReader, showResult } from "./result.ts";
+import { showResult } from "./result.ts";
 import type { RunState, RunView } from "./state.ts";
 
 export type CallRequest = Pick<RunView, "kind" | "tool" | "arguments" | "about"> & {
@@ -42,7 +42,6 @@ export interface CallRunnerOptions {
   readonly callMsMax: number;
   readonly intervalMs: number;
   readonly secrets: Secrets;
-  readonly readPicture?: PictureReader | undefined;
   readonly dispatch: Dispatch;
 }
 
@@ -132,7 +131,7 @@ export class CallRunner {
     { tool, arguments: args, onResult, isConfirmed = false }: CallRequest,
     run: ActiveRun,
   ): Promise<RunState> {
-    const { connection, folder, readPicture } = this.#options;
+    const { connection, folder } = this.#options;
     const { id, output, log } = run;
     const timeout = this.#startTimeout(run.scope);
     const context = createCallContext({ ...run, isConfirmed }, timeout, this.#options.questions);
@@ -141,7 +140,7 @@ export class CallRunner {
       const line = connection.get();
       const result = await line.relay("tools/call", { name: tool, arguments: args }, context);
       timeout.end();
-      const { lines, saved } = await showResult(result, folder, readPicture);
+      const { lines, saved } = showResult(result, folder);
       onResult?.(id, result);
       if (result.isError !== true) {
         output.put(lines);

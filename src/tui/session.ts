@@ -6,8 +6,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { sanitize } from "../base/sanitize.ts";
 import type { AdminClient } from "../hall/admin-client.ts";
-import { createLastingAdmin } from "./admin.ts";
-import { TargetConnection } from "./connection.ts";
+import { createLastingAdmin, TargetConnection } from "./connection.ts";
 import { type Intention, set, type TuiEvent } from "./events.ts";
 import { explainFailure } from "./failure.ts";
 import { StateLoader } from "./loader.ts";
@@ -23,7 +22,7 @@ import {
   stepRequest,
   toolRequest,
 } from "./requests.ts";
-import { type PictureReader, readLispResult } from "./result.ts";
+import { readLispResult } from "./result.ts";
 import { type CallRequest, CallRunner } from "./runner.ts";
 import {
   createInitialState,
@@ -49,8 +48,6 @@ export interface TuiSessionOptions {
   readonly pollMs?: number;
   /** Opens a page the user agreed to; false when it cannot. Default: the browser. */
   readonly openBrowser?: (page: URL) => Promise<boolean>;
-  /** Decodes images for the screen. Default: in a worker thread. */
-  readonly readPicture?: PictureReader;
   /** The model that may answer servers' sampling requests. */
   readonly planner?: PlannerConfig | undefined;
 }
@@ -75,7 +72,7 @@ export class TuiSession {
   #closing: Promise<void> | undefined;
 
   constructor(options: TuiSessionOptions) {
-    const { target, size, secrets, openBrowser, readPicture, planner } = options;
+    const { target, size, secrets, openBrowser, planner } = options;
     const { timeoutMs = timeoutMsDefault, pollMs = pollMsDefault } = options;
     this.#target = target;
     this.#project = target.view.folder;
@@ -104,7 +101,6 @@ export class TuiSession {
       callMsMax: options.callMsMax ?? callMsDefault,
       intervalMs: options.intervalMs ?? intervalMsDefault,
       secrets,
-      readPicture,
       dispatch,
     });
     this.#admin = target.admin && createLastingAdmin(target.admin);

@@ -2,15 +2,13 @@ import { spawn } from "node:child_process";
 import type { ReadStream, WriteStream } from "node:tty";
 import { drawFrame } from "./frame.ts";
 import { Keyboard, KeyGuard, type KeyPress } from "./keyboard.ts";
-import type { Palette } from "./parts/line.ts";
 import { loadWidths } from "./parts/text.ts";
 import { press, unexpectedQuestion } from "./press.ts";
 import type { TuiSession } from "./session.ts";
-import { isAtWork } from "./state.ts";
-import { type Terminal, takeTerminal } from "./terminal.ts";
+import { isAtWork, type Size } from "./state.ts";
 import { initialView, type KeyAction, type Snapshot, type View, withFocus } from "./view.ts";
 
-export interface ShowOptions {
+interface ShowOptions {
   readonly session: Pick<TuiSession, "state" | "subscribe" | "send">;
   readonly stdin: ReadStream;
   readonly stdout: WriteStream;
@@ -35,7 +33,7 @@ export async function showTui(options: ShowOptions): Promise<void> {
 class Display {
   readonly #session: ShowOptions["session"];
   readonly #env: NodeJS.ProcessEnv;
-  readonly #palette: Palette;
+  readonly #hasColours: boolean;
   readonly #terminal: Terminal;
   readonly #keyboard = new Keyboard();
   readonly #keyGuard = new KeyGuard(() => performance.now());
@@ -53,8 +51,7 @@ class Display {
   constructor({ session, stdin, stdout, env }: ShowOptions) {
     this.#session = session;
     this.#env = env;
-    const colourDepth = findColourDepth(stdout, env);
-    this.#palette = { hasColours: colourDepth > 1, colourDepth };
+    this.#hasColours = hasColours(stdout, env);
     this.#terminal = takeTerminal({
       stdin,
       stdout,
@@ -100,7 +97,7 @@ class Display {
       this.#finish();
       return;
     }
-    this.#terminal.paint(drawFrame(snapshot, this.#palette));
+    this.#terminal.paint(drawFrame(snapshot, this.#hasColours));
     this.#keyGuard.onFrame(unexpectedQuestion(snapshot));
   }
 
@@ -181,9 +178,9 @@ class Display {
   }
 }
 
-/** Bits per colour, 1 for none. `CI` is ignored: a terminal in a CI container is still a terminal. */
-function findColourDepth(stdout: WriteStream, { CI: _, ...env }: NodeJS.ProcessEnv): number {
-  return env.NO_COLOR ? 1 : stdout.getColorDepth(env);
+/** `CI` is ignored: a terminal in a CI container is still a terminal. */
+function hasColours(stdout: WriteStream, { CI: _, ...env }: NodeJS.ProcessEnv): boolean {
+  return !env.NO_COLOR && stdout.getColorDepth(env) > 1;
 }
 
 /** Resolves with a message when the editor failed. */
@@ -198,4 +195,116 @@ function openEditor(path: string, env: NodeJS.ProcessEnv): Promise<string | unde
       resolve(code ? `The editor "${command}" exited with code ${code}.` : undefined),
     );
   });
+}
+
+/** The terminal in full-screen mode. It is restored however the process ends, except by SIGKILL. */
+interface Terminal {
+  readonly size: Size;
+  /** Writes the rows that changed since the last frame. */
+  paint(frame: string): void;
+  /** Restores the terminal while another program, such as an editor, uses it. */
+  lend<T>(work: () => Promise<T>): Promise<T>;
+  /** Idempotent. */
+  close(): void;
+}
+
+interface TerminalOptions {
+  readonly stdin: ReadStream;
+  readonly stdout: WriteStream;
+  onInput(chunk: string): void;
+  onResize(size: Size): void;
+  /** The window was closed or the connection to it broke. Nothing more is written. */
+  onLost(): void;
+}
+
+// Alternate screen, hidden cursor, bracketed paste. No automatic wrap: a character that the terminal
+// takes for wider than we do must not spill into the next row.
+const enter = "\u001b[?1049h\u001b[?25l\u001b[?2004h\u001b[?7l\u001b[2J";
+const leave = "\u001b[?7h\u001b[?2004l\u001b[0m\u001b[?25h\u001b[?1049l";
+// Synchronized output: terminals that know it show a frame at once.
+const beginFrame = "\u001b[?2026h";
+const endFrame = "\u001b[?2026l";
+
+function takeTerminal(options: TerminalOptions): Terminal {
+  const { stdin, stdout, onInput, onResize, onLost } = options;
+  let painted: readonly string[] = [];
+  let isOurs = false;
+  let isGone = false;
+  const onData = (chunk: string | Buffer): void => onInput(chunk.toString());
+  const sizeOf = (): Size => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
+  const onSize = (): void => {
+    // Terminals reflow lines when they are resized.
+    painted = [];
+    if (isOurs) stdout.write("\u001b[2J");
+    onResize(sizeOf());
+  };
+
+  function take(): void {
+    if (isOurs || isGone) return;
+    isOurs = true;
+    painted = [];
+    stdout.write(enter);
+    stdin.setRawMode?.(true);
+    stdin.setEncoding("utf8").on("data", onData).resume();
+  }
+
+  function restore(): void {
+    if (!isOurs) return;
+    isOurs = false;
+    stdin.off("data", onData).pause();
+    if (isGone) return;
+    stdin.setRawMode?.(false);
+    stdout.write(leave);
+  }
+
+  const onGone = (): void => {
+    if (isGone) return;
+    isGone = true;
+    isOurs = false;
+    onLost();
+  };
+
+  // These listeners stay after `close`: the last write may still fail and must not end the process.
+  stdin.on("end", onGone).on("error", onGone);
+  stdout.on("error", onGone);
+  stdout.on("resize", onSize);
+  take();
+  // Restore before Node prints an uncaught exception, unless a handler keeps the process alive.
+  const onCrash = (): void => {
+    if (process.listenerCount("uncaughtException") === 0) restore();
+  };
+  process.on("exit", restore).on("uncaughtExceptionMonitor", onCrash);
+  return {
+    get size() {
+      return sizeOf();
+    },
+    paint(frame) {
+      if (!isOurs) return;
+      const lines = frame.split("\n").slice(0, sizeOf().rows);
+      // Clear before writing: after a full row the cursor is still on its last character.
+      const changes = lines
+        .map((line, row) =>
+          line === painted[row] ? "" : `\u001b[${row + 1};1H\u001b[K${line}\u001b[0m`,
+        )
+        .join("");
+      const rest = lines.length < painted.length ? `\u001b[${lines.length + 1};1H\u001b[J` : "";
+      painted = lines;
+      if (changes + rest !== "") stdout.write(beginFrame + changes + rest + endFrame);
+    },
+    async lend(work) {
+      restore();
+      try {
+        return await work();
+      } finally {
+        take();
+        // The window may have been resized meanwhile.
+        if (isOurs) onResize(sizeOf());
+      }
+    },
+    close() {
+      restore();
+      stdout.off("resize", onSize);
+      process.off("exit", restore).off("uncaughtExceptionMonitor", onCrash);
+    },
+  };
 }

@@ -1,6 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import type { Log, Secrets } from "../base/log.ts";
 import { createInOrder, createSlots } from "../base/one-at-a-time.ts";
+import { openSecretStore, type SecretStore } from "../base/secret-store.ts";
 import { findNear } from "../base/text.ts";
 import type { ConfiguredServers } from "../config/configured-servers.ts";
 import type { ServerConfig } from "../config/schema.ts";
@@ -15,13 +16,15 @@ import { type Authorizer, createOAuth } from "./oauth.ts";
 import type { SandboxPolicy } from "./sandbox/policy.ts";
 import { createTokenStore } from "./token-store.ts";
 import { createUnusable } from "./unusable.ts";
-import { createUpstream, type Upstream } from "./upstream.ts";
+import { createUpstream, type Upstream, type UpstreamOptions } from "./upstream.ts";
 
 /** All upstreams of a hall, in line with the config. They are independent: no shared lock, no shared queue. */
 export interface Fleet {
   all(): readonly Upstream[];
   /** Throws NOT_FOUND with near names. */
   get(name: string): Upstream;
+  /** A server that is no toolkit of its own: it is neither listed nor approved here, and closes with the others. */
+  openApart(name: string, config: ServerConfig, sandbox?: SandboxPolicy): Upstream;
   /** Applies a new config; unchanged upstreams are not touched. */
   apply(change: FleetChange): Promise<void>;
   close(): Promise<void>;
@@ -44,6 +47,8 @@ export interface FleetOptions {
   readonly secrets?: Secrets | undefined;
   /** Folder of the tokens. Default: in the user's data folder. */
   readonly tokenFolder?: string | undefined;
+  /** Where people's own secrets are kept. Default: the user's. */
+  readonly secretStore?: SecretStore | undefined;
   /** Refuse calls of tools that changed since they were listed. Default false. */
   readonly holdsChanged?: boolean;
   /** Called for each line a server writes to stderr, and when it fails. */
@@ -66,6 +71,7 @@ const installationsMax = 3;
 
 export function createFleet(options: FleetOptions): Fleet {
   const upstreams = new Map<string, Upstream>();
+  const apart: Upstream[] = [];
   const guard = createGuard();
   /** Serialises changes: a server may take seconds to stop, and the config may change again meanwhile. */
   const inOrder = createInOrder();
@@ -82,7 +88,11 @@ export function createFleet(options: FleetOptions): Fleet {
     await options.add(upstream);
   }
 
-  function create(name: string, config: ServerConfig): Upstream {
+  function create(
+    name: string,
+    config: ServerConfig,
+    other: Partial<UpstreamOptions> = {},
+  ): Upstream {
     return createUpstream(name, config, {
       limits: options.limits,
       log: options.log,
@@ -95,11 +105,22 @@ export function createFleet(options: FleetOptions): Fleet {
       locked: options.lock.servers[name],
       authorizer: createAuthorizer(name, config),
       authorizerOf: (person) => createAuthorizer(name, config, person),
+      configOf: (person) => configOf(config, person),
       holdsChanged: options.holdsChanged ?? false,
       said: (line) => options.said?.(name, line),
       changed: () => options.changed?.(),
       mayStart: (source, installed) => options.mayStart?.(name, source, installed),
+      ...other,
     });
+  }
+
+  async function configOf(config: ServerConfig, person: string): Promise<ServerConfig> {
+    const { readPersonal, withPersonal } = await import("../config/secrets.ts");
+    const { secretStore: store = openSecretStore() } = options;
+    const wanted = { names: config.perPerson ?? [], person };
+    const values = await readPersonal(wanted, { folder: process.cwd(), store });
+    for (const value of Object.values(values)) options.secrets?.add(value);
+    return withPersonal(config, values);
   }
 
   /** A server with its own Authorization header needs no OAuth. */
@@ -130,7 +151,7 @@ export function createFleet(options: FleetOptions): Fleet {
   return {
     all: () => [...upstreams.values()],
     get(name) {
-      const found = upstreams.get(name);
+      const found = upstreams.get(name) ?? apart.find(({ id }) => id === name);
       if (found) return found;
       const near = findNear(name, upstreams.keys());
       throw new HallError(
@@ -144,6 +165,11 @@ export function createFleet(options: FleetOptions): Fleet {
         },
       );
     },
+    openApart(name, config, sandbox) {
+      const upstream = create(name, config, { sandbox, mayStart: () => undefined });
+      apart.push(upstream);
+      return upstream;
+    },
     apply: ({ servers, added, removed, changed }) =>
       inOrder(async () => {
         if (isClosed) return;
@@ -154,6 +180,7 @@ export function createFleet(options: FleetOptions): Fleet {
       inOrder(async () => {
         isClosed = true;
         await Promise.all([...upstreams.keys()].map(stop));
+        await Promise.all(apart.map((upstream) => upstream.close()));
         guard.close();
       }),
   };

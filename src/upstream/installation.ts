@@ -12,8 +12,10 @@ import type { InstalledPackage } from "../trust/review.ts";
 import type { Run } from "./gate.ts";
 import { readInstallation, readInstallerLog, startInstaller } from "./installer.ts";
 import type { Launch, Manager } from "./launcher.ts";
-import { type BoxPlan, boxInstaller } from "./sandbox/box.ts";
+import type { BoxPlan } from "./sandbox/box.ts";
+import { boxInstaller } from "./sandbox/install.ts";
 import { installMsUsual } from "./start-limits.ts";
+import { uvInstallation, uvPrograms } from "./uv.ts";
 
 /** How a server's package is installed, and for whom. */
 export interface Installing {
@@ -35,7 +37,7 @@ export interface InstallOptions {
   readonly box?: BoxPlan | undefined;
 }
 
-/** Installs the package where needed and returns its program. The clock of the start stands still meanwhile. */
+/** Installs the package where needed and returns its program. The clock of the start is paused meanwhile. */
 export async function prepareLaunch(
   launch: Launch,
   cwd: string | undefined,
@@ -45,7 +47,7 @@ export async function prepareLaunch(
   const installed = readInstalled(folder);
   if (installed) options.checkPackage?.(installed);
 
-  const bins = join(folder, "node_modules", ".bin");
+  const bins = launch.manager === "uv" ? uvPrograms(folder) : join(folder, "node_modules", ".bin");
   const program = join(bins, launch.bin ?? findBin(folder));
   const env = { ...launch.env, PATH: [bins, launch.env.PATH].join(delimiter) };
   return launch.usesBun
@@ -103,11 +105,16 @@ async function install(launch: Launch, options: InstallOptions): Promise<string>
 
 class StillInstalling extends Error {}
 
-const installWords: Readonly<Record<Manager, readonly string[]>> = {
+const installWords: Readonly<Record<Exclude<Manager, "uv">, readonly string[]>> = {
   npm: ["install", "--save", "--no-audit", "--no-fund"],
   pnpm: ["add", "--ignore-workspace"],
   bun: ["add"],
 };
+
+function commandOf({ manager, program, options, packages }: Launch): Pick<Run, "program" | "args"> {
+  if (manager === "uv") return uvInstallation(program, options, packages);
+  return { program, args: [...installWords[manager], ...options, ...packages] };
+}
 
 const pollMs = 100;
 
@@ -151,8 +158,7 @@ async function begin(launch: Launch, draft: string, box: BoxPlan | undefined): P
   if (readInstallation(draft).kind === "failed") await discard(draft);
   if (!(await makeDraft(draft))) return false;
   void removeLeftovers(dirname(draft));
-  const args = [...installWords[launch.manager], ...launch.options, ...launch.packages];
-  const run = { program: launch.program, args, env: launch.env, cwd: draft };
+  const run = { ...commandOf(launch), env: launch.env, cwd: draft };
   startInstaller(box ? boxInstaller(run, launch, box) : run);
   return true;
 }

@@ -14,7 +14,7 @@ import {
   readList,
   readOffer,
 } from "./lists.ts";
-import type { Supervisor, SupervisorState } from "./supervisor.ts";
+import type { Supervisor } from "./supervisor.ts";
 
 export interface KnownOfferOptions {
   readonly name: string;
@@ -24,7 +24,7 @@ export interface KnownOfferOptions {
   /** How long one reading may take. */
   readonly readMs: number;
   readonly isUsable: NonNullable<ReadOptions["isUsable"]>;
-  readonly supervisor: Pick<Supervisor, "use" | "opened" | "state">;
+  readonly supervisor: Pick<Supervisor, "use" | "opened" | "state" | "retryInMs">;
 }
 
 const relookMsMin = 1_000;
@@ -108,7 +108,7 @@ export class KnownOffer {
         const reason = messageOf(error);
         if (reason !== warned) log.warn(`not reached yet: ${reason}`);
         warned = reason;
-        await sleep(untilRetryMs(supervisor.state()), undefined, { ref: false });
+        await sleep(Math.max(relookMsMin, supervisor.retryInMs), undefined, { ref: false });
       }
     } while (!this.#isKnown && supervisor.state().kind !== "closed");
     this.#isLooking = false;
@@ -172,8 +172,4 @@ export class KnownOffer {
       this.#options.log.warn({ kind, err: error }, "listing again failed; keeping the known list");
     }
   }
-}
-
-function untilRetryMs(state: SupervisorState): number {
-  return state.kind === "down" ? Math.max(relookMsMin, state.retryAt - Date.now()) : relookMsMin;
 }

@@ -5,7 +5,8 @@ import { environmentOf, findProgram, isOfProject, type ProcessSpec } from "./pro
 /**
  * `npx`, `pnpm dlx` and `bunx` take packages, programs and settings from the folder they are started in, which may be
  * a clone's. So the hall does their work in two steps: it installs the package into a folder of its own, and runs the
- * program of the package in the server's folder. `uvx` needs no help: it reads no settings of the folder it runs in.
+ * program of the package in the server's folder. `uvx` reads no settings of the folder it runs in; it is taken apart
+ * only for a sandbox (uv.ts).
  */
 export interface Launch {
   readonly manager: Manager;
@@ -25,10 +26,11 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
 }
 
-export type Manager = "npm" | "pnpm" | "bun";
+export type Manager = NodeManager | "uv";
+type NodeManager = "npm" | "pnpm" | "bun";
 
-const launchers: Readonly<Record<string, Manager>> = { npx: "npm", pnpx: "pnpm", bunx: "bun" };
-const verbs: Readonly<Record<Manager, readonly string[]>> = {
+const launchers: Readonly<Record<string, NodeManager>> = { npx: "npm", pnpx: "pnpm", bunx: "bun" };
+const verbs: Readonly<Record<NodeManager, readonly string[]>> = {
   npm: ["exec", "x"],
   pnpm: ["dlx"],
   bun: ["x"],
@@ -61,11 +63,12 @@ export function findLaunch(spec: ProcessSpec): Launch | undefined {
 function findManager({
   command,
   args,
-}: ProcessSpec): { readonly manager: Manager; readonly words: readonly string[] } | undefined {
+}: ProcessSpec): { readonly manager: NodeManager; readonly words: readonly string[] } | undefined {
   const name = basename(command);
-  if (Object.hasOwn(launchers, name)) return { manager: launchers[name] as Manager, words: args };
+  if (Object.hasOwn(launchers, name))
+    return { manager: launchers[name] as NodeManager, words: args };
   if (!Object.hasOwn(verbs, name)) return undefined;
-  const manager = name as Manager;
+  const manager = name as NodeManager;
   const at = args.findIndex((word) => !word.startsWith("-"));
   return verbs[manager].includes(args[at] ?? "")
     ? { manager, words: args.toSpliced(at, 1) }
@@ -119,7 +122,9 @@ function resolveLocal(name: string, { cwd = "" }: ProcessSpec): string {
 }
 
 /** Programs of a package are often scripts for the `node` on PATH. */
-function withoutProject(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+export function withoutProject(
+  env: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
   const folders = (env.PATH ?? "").split(delimiter);
   const PATH = folders
     .filter((folder) => folder !== "" && !isOfProject(resolve(folder)))
@@ -127,7 +132,7 @@ function withoutProject(env: Readonly<Record<string, string>>): Readonly<Record<
   return { ...env, PATH };
 }
 
-function isRunnable(file: string): boolean {
+export function isRunnable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
     return true;

@@ -13,7 +13,7 @@ import type { Supervisor } from "./supervisor.ts";
 export class Lines {
   readonly #options: LinesOptions;
   readonly #lines: Line[];
-  /** Those of people with a login of their own, the longest unused first. */
+  /** Those of people with a login or secrets of their own, the longest unused first. */
   readonly #people = new Map<string, Line>();
   #asks = false;
   #isModernOnly = false;
@@ -47,15 +47,18 @@ export class Lines {
     return this.#useLegacy(this.#takeAny(), scope, work);
   }
 
-  async restart(): Promise<void> {
-    await Promise.all(this.all.map(({ supervisor }) => supervisor.restart()));
+  /** Of all, or of one person, whose login or secrets are others now. */
+  async restart(person?: string): Promise<void> {
+    const own = person === undefined ? undefined : this.#people.get(person)?.supervisor;
+    const ended = person === undefined ? this.all.map(({ supervisor }) => supervisor) : [own];
+    await Promise.all(ended.map((supervisor) => supervisor?.restart()));
   }
 
   async close(): Promise<void> {
     await Promise.all(this.all.map(({ supervisor }) => supervisor.close()));
   }
 
-  /** A person's calls go over their own connection, which alone has their login. */
+  /** A person's calls go over their own connection, which alone has their login and secrets. */
   async #useOwn<T>(
     user: string,
     { connection }: Caller,
@@ -164,7 +167,7 @@ export interface LinesOptions {
   readonly main: Supervisor;
   /** True if older clients should get a connection in their own protocol family. */
   isSplitByEra(): boolean;
-  /** True if each person has a login of their own. */
+  /** True if each person has a login or secrets of their own. */
   readonly isPersonal: boolean;
   create(isLegacy: boolean, person?: string): Supervisor;
 }

@@ -212,3 +212,20 @@ export function globToExpression(glob: string): RegExp {
       .join("[^]*")}$`,
   );
 }
+
+/** True if a URI can come from a template: its fixed parts appear in order. */
+export function matchesTemplate(uri: string, template: string): boolean {
+  const parts = template.split(/\{[^}]*\}/);
+  const first = parts[0] ?? "";
+  const last = parts.at(-1) ?? "";
+  if (parts.length === 1) return uri === template;
+  if (!uri.startsWith(first) || !uri.endsWith(last) || uri.length < first.length + last.length)
+    return false;
+  let at = first.length;
+  for (const part of parts.slice(1, -1)) {
+    const found = uri.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return at <= uri.length - last.length;
+}

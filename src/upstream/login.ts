@@ -41,10 +41,51 @@ export interface LoginResult {
   readonly scope: string | undefined;
 }
 
+/** A login that waits for the browser. */
+export interface BegunLogin {
+  /** The page of the issuer. */
+  readonly url: URL;
+  /** Takes the parameters of the redirect, after the caller has checked that they answer this login. */
+  finish(answer: URLSearchParams): Promise<LoginResult>;
+}
+
 const probeMsMax = 10_000;
 
 export async function login(options: LoginOptions): Promise<LoginResult> {
   const { config, store } = options;
+  const state = randomBytes(32).toString("base64url");
+  let page: RedirectPage | undefined;
+  try {
+    const begun = await beginLogin({
+      config,
+      store,
+      state,
+      async redirectTo(registered) {
+        page = await openPage(registered, options, state);
+        return page.url;
+      },
+    });
+    options.show(begun.url);
+    return await begun.finish((await page?.answer) ?? new URLSearchParams());
+  } catch (error) {
+    throw await explainOAuth(error, failed);
+  } finally {
+    await page?.[Symbol.asyncDispose]();
+  }
+}
+
+interface BeginOptions extends Pick<LoginOptions, "config" | "store"> {
+  /** Comes back with the answer. */
+  readonly state: string;
+  /** Where the issuer sends the browser. `registered`: the address that our client at the issuer has now. */
+  redirectTo(registered: URL | undefined): string | Promise<string>;
+}
+
+const failed = "login failed";
+
+/** Throws HallError, also when it is finished. */
+export async function beginLogin(options: BeginOptions): Promise<BegunLogin> {
+  const { config, store, state } = options;
   try {
     const logins = await store.read();
     const challenge = issuerInConfig(config) ? noChallenge : await probe(config);
@@ -53,36 +94,50 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
       throw new HallError("INVALID_PARAMS", "the server requires no login", {
         hint: "It works without a login.",
       });
-    const state = randomBytes(32).toString("base64url");
-    await using page = await openPage(logins, issuer, options, state);
+    const registered = redirectOf(logins.accounts[issuer.id]?.client);
+    const redirectUrl = await options.redirectTo(registered);
     const begun = await begin(
-      { config, logins, issuer, state, redirectUrl: page.url },
+      { config, logins, issuer, state, redirectUrl },
       wantedScope(config, logins, challenge),
     );
-    options.show(begun.authorizationUrl);
-    const tokens = await exchange(await page.answer, begun, issuer, {
-      config,
-      redirectUrl: page.url,
-    });
-    // Store only the id of the config's client: its secret stays in the config.
-    const client =
-      config.oauth?.clientId === undefined ? begun.client : { client_id: config.oauth.clientId };
-    const account = {
-      client,
-      tokens: keep(tokens, tokens.scope ?? begun.scope),
-      resource: issuer.resource,
+    return {
+      url: begun.authorizationUrl,
+      async finish(answer) {
+        try {
+          const tokens = await exchange(answer, begun, issuer, { config, redirectUrl });
+          return await keepLogin(tokens, begun, issuer, { config, store });
+        } catch (error) {
+          throw await explainOAuth(error, failed);
+        }
+      },
     };
-    // A login takes minutes: keep changes made meanwhile.
-    await store.exclusively(async () =>
-      store.write({
-        ...withAccount(await store.read(), issuer.id, account),
-        wantedScope: undefined,
-      }),
-    );
-    return { issuer: issuer.id, scope: account.tokens.scope };
   } catch (error) {
-    throw await explainOAuth(error, "login failed");
+    throw await explainOAuth(error, failed);
   }
+}
+
+async function keepLogin(
+  tokens: OAuthTokens,
+  begun: Begun,
+  issuer: Issuer,
+  { config, store }: Pick<LoginOptions, "config" | "store">,
+): Promise<LoginResult> {
+  // Store only the id of the config's client: its secret stays in the config.
+  const client =
+    config.oauth?.clientId === undefined ? begun.client : { client_id: config.oauth.clientId };
+  const account = {
+    client,
+    tokens: keep(tokens, tokens.scope ?? begun.scope),
+    resource: issuer.resource,
+  };
+  // A login takes minutes: keep changes made meanwhile.
+  await store.exclusively(async () =>
+    store.write({
+      ...withAccount(await store.read(), issuer.id, account),
+      wantedScope: undefined,
+    }),
+  );
+  return { issuer: issuer.id, scope: account.tokens.scope };
 }
 
 /** An API is not asked: its entry names the issuer. */
@@ -140,8 +195,7 @@ function wantedScope(
 
 /** The redirect address of the registered client if its port is free, otherwise any port. */
 async function openPage(
-  logins: Logins,
-  issuer: Issuer,
+  registered: URL | undefined,
   { config, timeoutMs = 300_000 }: LoginOptions,
   state: string,
 ): Promise<RedirectPage> {
@@ -149,14 +203,13 @@ async function openPage(
   if (oauth?.clientId !== undefined || oauth?.clientMetadataUrl !== undefined) {
     return openRedirectPage({ port: oauth.callbackPort, path: "/callback", state, timeoutMs });
   }
-  const registered = redirectOf(logins.accounts[issuer.id]?.client);
   const anywhere = {
     port: oauth?.callbackPort ?? 0,
     path: `/${randomBytes(16).toString("base64url")}`,
     state,
     timeoutMs,
   };
-  if (!registered) return openRedirectPage(anywhere);
+  if (registered?.hostname !== "127.0.0.1") return openRedirectPage(anywhere);
   // The port may be in use.
   return openRedirectPage({
     ...anywhere,
@@ -181,7 +234,6 @@ interface FlowOptions {
   readonly redirectUrl: string;
 }
 
-/** A login that waits for the browser. */
 interface Begun {
   readonly authorizationUrl: URL;
   readonly client: OAuthClientInformationMixed;

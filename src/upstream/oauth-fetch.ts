@@ -1,7 +1,6 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { HallError } from "../base/errors.ts";
-import { readAll } from "../net/answer.ts";
-import { createDialler, lookupOutside } from "../net/dial.ts";
+import { createDialler, lookupOutside, readAll } from "../net/dial.ts";
 import { kindOfHost } from "../net/host.ts";
 
 interface Server {

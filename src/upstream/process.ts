@@ -8,6 +8,7 @@ import { prepareLaunch } from "./installation.ts";
 import { findLaunch } from "./launcher.ts";
 import { environmentOf, findProgram, type ProcessSpec } from "./program.ts";
 import { openBox } from "./sandbox/box.ts";
+import { findUvLaunch } from "./uv.ts";
 
 /** A child process with MCP on stdin and stdout, in its own process group. */
 export interface UpstreamProcess extends Carrier {
@@ -28,7 +29,7 @@ export async function startProcess(
   scope: Scope,
 ): Promise<UpstreamProcess> {
   const { limits, guard } = options;
-  const launch = findLaunch(spec);
+  const launch = findLaunch(spec) ?? (options.box && findUvLaunch(spec));
   const run = launch
     ? await prepareLaunch(launch, spec.cwd, { ...options, scope })
     : { program: findProgram(spec), args: spec.args, env: environmentOf(spec), cwd: spec.cwd };

@@ -81,7 +81,7 @@ export function realProgram(spec: ProcessSpec): string | undefined {
 
 /**
  * The program and the script arguments that lie in the project, each with a digest of its contents: a
- * repository could change them after the approval. What they import is not covered.
+ * repository could change them after the approval. Their imports are not covered.
  */
 export function projectFiles(spec: ProcessSpec): Readonly<Record<string, string>> {
   const program = realProgram(spec);

@@ -42,11 +42,7 @@ export async function openRedirectPage({
       "cache-control": "no-store",
       connection: "close",
     });
-    response.end(
-      isExpected
-        ? "Login complete. You can close this page and return to the terminal.\n"
-        : "Not found.\n",
-    );
+    response.end(isExpected ? "Login complete. You can close this page.\n" : "Not found.\n");
     if (!isExpected) return;
     server.close();
     settle(searchParams);

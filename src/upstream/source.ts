@@ -11,8 +11,8 @@ import { projectFiles, realProgram } from "./program.ts";
  * another secret to an approved server. The values do not: they change, and the lock is committed.
  */
 export function sourceOf(config: ServerConfig): string {
-  const { env, headers, oauth, envFile, fromFile, ...reached } = config[written] ?? {};
-  const texts = Object.entries({ env, headers, oauth, envFile }).filter(
+  const { env, headers, oauth, envFile, perPerson, fromFile, ...reached } = config[written] ?? {};
+  const texts = Object.entries({ env, headers, oauth, envFile, perPerson }).filter(
     ([, text]) => text !== undefined,
   );
   const rest = [

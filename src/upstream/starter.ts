@@ -44,10 +44,15 @@ export class Starter {
   explainFailure(outcome: Outcome): Outcome {
     const texts = Array.isArray(outcome.content) ? outcome.content : [];
     const said = texts.map((item) => (item?.type === "text" ? item.text : "")).join("\n");
-    const text = this.#box?.explain(said);
+    const text = this.explain(said);
     return text === undefined
       ? outcome
       : { ...outcome, content: [...texts, { type: "text", text }] };
+  }
+
+  /** Names the access that the sandbox denied, if the text mentions it. */
+  explain(text: string): string | undefined {
+    return this.#box?.explain(text);
   }
 
   /** The last lines of stderr, also of a start that failed. */
@@ -64,7 +69,7 @@ export class Starter {
         throw new HallError("DENIED", refusal, { next: [{ do: "verify", server: this.#name }] });
     };
     requireApproval();
-    // The clock of the start stands still while others install.
+    // The clock of the start is paused while others install.
     const release = this.limits.mayInstall
       ? await scope.pauseWhile(async () => this.#options.slots?.take())
       : undefined;
@@ -95,7 +100,7 @@ export class Starter {
       authorizer,
       ...how,
       openCarrier,
-      config: this.#config,
+      config: how.config ?? this.#config,
       box: this.#box,
       said: (line) => {
         said?.(line);
@@ -134,8 +139,11 @@ export class Starter {
   }
 }
 
-/** `authorizer`: of a person with a login of their own. */
-type How = Pick<Opening, "lost" | "prefers"> & Partial<Pick<Opening, "authorizer">>;
+/** `authorizer` and `config`: of a person with a login or secrets of their own. */
+type How = Pick<Opening, "lost" | "prefers"> & {
+  readonly authorizer?: Opening["authorizer"];
+  readonly config?: ServerConfig | undefined;
+};
 
 /** Time left to answer a call. */
 const answerMs = 500;

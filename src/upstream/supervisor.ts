@@ -1,5 +1,6 @@
 import type { Advice } from "../base/advice.ts";
 import { HallError, messageOf } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
 import { backoffMs } from "../base/timing.ts";
 import type { ServerConnection } from "../client/connection.ts";
@@ -19,7 +20,7 @@ export type SupervisorState =
       readonly reason: string;
       readonly retryAt: number;
       readonly failures: number;
-      /** What a person must do first, such as approve the server or log in. */
+      /** The step that a person must take first, such as approve the server or log in. */
       readonly next?: readonly Advice[] | undefined;
     }
   | { readonly kind: "closed" };
@@ -73,7 +74,9 @@ export class Supervisor {
   #failures = 0;
   #refusals = 0;
   #users = 0;
+  /** Both by the clock that is never set. */
   #usedAt = 0;
+  #retryAt = 0;
   /** Calls on each connection: one that was replaced closes when its last call is answered. */
   readonly #calls = new Map<ServerConnection, number>();
   #idleTimer: NodeJS.Timeout | undefined;
@@ -89,6 +92,11 @@ export class Supervisor {
     return this.#state;
   }
 
+  /** How long a server that is down still rests. */
+  get retryInMs(): number {
+    return this.#state.kind === "down" ? Math.max(0, this.#retryAt - performance.now()) : 0;
+  }
+
   /** The open connection, if there is one. */
   connection(): ServerConnection | undefined {
     return this.#connection;
@@ -101,20 +109,19 @@ export class Supervisor {
   }
 
   /** Runs work on the open connection, opening it if needed. Throws UNAVAILABLE at once while down. */
-  async use<T>(scope: Scope, work: (connection: ServerConnection) => Promise<T>): Promise<T> {
+  use<T>(scope: Scope, work: (connection: ServerConnection) => Promise<T>): Promise<T> {
+    const ready = this.#state.kind === "ready" ? this.#connection : undefined;
     this.#users++;
-    try {
-      return await this.#attempt(scope, work);
-    } catch (error) {
-      // An expired session was refused before the call began: repeat it on a new connection.
-      if (hasExpired(error) && scope.takeRetry())
-        return await this.#attempt(scope, work).catch((failure) => this.#explain(failure));
-      return this.#explain(error);
-    } finally {
-      this.#users--;
-      this.#usedAt = Date.now();
-      this.#watchIdle();
-    }
+    if (!ready) return this.#repeatExpired(this.#attempt(scope, work), scope, work);
+    // Nearly every call comes this way: one continuation, and no async function.
+    return this.#begin(ready, work).then(
+      (result) => {
+        this.#succeeded(ready);
+        this.#left();
+        return result;
+      },
+      (error: unknown) => this.#repeatExpired(this.#failed(ready, error), scope, work),
+    );
   }
 
   /** Closes the connection and forgets failures; the next use opens a new one. */
@@ -129,26 +136,64 @@ export class Supervisor {
   }
 
   async #attempt<T>(scope: Scope, work: (connection: ServerConnection) => Promise<T>): Promise<T> {
-    const used =
-      this.#state.kind === "ready" && this.#connection
-        ? this.#connection
-        : await scope.race(this.#connect());
-    this.#calls.set(used, (this.#calls.get(used) ?? 0) + 1);
-
+    const used = await scope.race(this.#connect());
     try {
-      const result = await work(used);
-      this.#failures = 0;
-      this.#refusals = 0;
+      const result = await this.#begin(used, work);
+      this.#succeeded(used);
       return result;
     } catch (error) {
-      // The connection went away under the call; the reason arrives in a moment.
-      const isLost = error instanceof HallError && error.code === "UNAVAILABLE" && used.isLost;
-      if (isLost && this.#connection === used) await this.#nextState();
-      if (this.#connection === used) this.#judge(error);
-      throw error;
-    } finally {
-      this.#release(used);
+      return this.#failed(used, error);
     }
+  }
+
+  #begin<T>(
+    used: ServerConnection,
+    work: (connection: ServerConnection) => Promise<T>,
+  ): Promise<T> {
+    this.#calls.set(used, (this.#calls.get(used) ?? 0) + 1);
+    try {
+      return work(used);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #succeeded(used: ServerConnection): void {
+    this.#failures = 0;
+    this.#refusals = 0;
+    this.#release(used);
+  }
+
+  async #failed(used: ServerConnection, error: unknown): Promise<never> {
+    // The connection went away under the call; the reason arrives in a moment.
+    const isLost = error instanceof HallError && error.code === "UNAVAILABLE" && used.isLost;
+    if (isLost && this.#connection === used) await this.#nextState();
+    if (this.#connection === used) this.#judge(error);
+    this.#release(used);
+    throw error;
+  }
+
+  /** An expired session was refused before the call began: repeats it on a new connection. */
+  async #repeatExpired<T>(
+    attempt: Promise<T>,
+    scope: Scope,
+    work: (connection: ServerConnection) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await attempt;
+    } catch (error) {
+      if (hasExpired(error) && scope.takeRetry())
+        return await this.#attempt(scope, work).catch((failure) => this.#explain(failure));
+      return this.#explain(error);
+    } finally {
+      this.#left();
+    }
+  }
+
+  #left(): void {
+    this.#users--;
+    this.#usedAt = performance.now();
+    this.#watchIdle();
   }
 
   /** A lost connection does not know why the server went down; the state does. */
@@ -169,7 +214,7 @@ export class Supervisor {
       case "stopped":
         return this.#open();
       case "down":
-        return Date.now() >= state.retryAt ? this.#open() : Promise.reject(this.#unavailable());
+        return this.retryInMs > 0 ? Promise.reject(this.#unavailable()) : this.#open();
       case "closed":
         return Promise.reject(new HallError("UNAVAILABLE", `server "${this.#name}" was closed`));
     }
@@ -204,7 +249,7 @@ export class Supervisor {
     if (scope.cancelReason) throw scope.cancelReason;
     this.#connection = opened;
     this.#become({ kind: "ready", since: Date.now() });
-    this.#usedAt = Date.now();
+    this.#usedAt = performance.now();
     this.#watchIdle();
     return opened;
   }
@@ -240,12 +285,12 @@ export class Supervisor {
     if (this.#state.kind === "closed") return;
     this.#connection = undefined;
     this.#stopIdleTimer();
-    const retryAt = Date.now() + delayMs;
+    this.#retryAt = performance.now() + delayMs;
     this.#become({
       kind: "down",
       code: denied ? "DENIED" : "UNAVAILABLE",
       reason: this.#options.scrub?.(reason) ?? reason,
-      retryAt,
+      retryAt: Date.now() + delayMs,
       failures: this.#failures,
       next: denied?.next,
     });
@@ -275,14 +320,14 @@ export class Supervisor {
     const state = this.#state;
     if (state.kind !== "down")
       return new HallError("UNAVAILABLE", `server "${name}" is not running`);
-    const { code, reason, retryAt, next } = state;
+    const { code, reason, next } = state;
     if (code === "DENIED")
       return new HallError("DENIED", `server "${name}" ${reason}`, {
         next,
         details: { upstream: name, reason },
       });
 
-    const seconds = Number(Math.max(0, (retryAt - Date.now()) / 1000).toFixed(1));
+    const seconds = Number((this.retryInMs / 1000).toFixed(1));
     const stderr = this.#options.evidence().slice(-5);
     return new HallError("UNAVAILABLE", `server "${name}" is down: ${reason}`, {
       next: [
@@ -325,7 +370,7 @@ export class Supervisor {
       this.#idleTimer = undefined;
       if (this.#state.kind !== "ready") return;
       const isUsed = this.#users > 0 || isNeeded?.();
-      const leftMs = isUsed ? idleMs : this.#usedAt + idleMs - Date.now();
+      const leftMs = isUsed ? idleMs : this.#usedAt + idleMs - performance.now();
       if (leftMs > 0) this.#watchIdle(leftMs);
       else void this.#stop({ kind: "stopped" });
     }, waitMs);
@@ -373,4 +418,20 @@ function hasExpired(error: unknown): boolean {
 function isRefusal(error: unknown): error is HallError {
   if (!(error instanceof HallError) || error.code !== "UNAVAILABLE") return false;
   return error.details?.status !== undefined || error.details?.unreachable === true;
+}
+
+/** Logs changes of state; a server that stays down for the same reason is logged once. */
+export function createStateLog(
+  log: Log,
+  { said, changed }: { said?(line: string): void; changed?(): void },
+): (state: SupervisorState) => void {
+  let last = "";
+  return (state) => {
+    changed?.();
+    const news = state.kind === "down" ? `down: ${state.reason}` : state.kind;
+    if (news === last || (state.kind === "starting" && last.startsWith("down"))) return;
+    last = news;
+    log.info({ state }, "upstream state");
+    if (state.kind === "down") said?.(`guildhall: ${state.reason}`);
+  };
 }

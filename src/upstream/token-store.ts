@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/client";
 import { dataFolder, withFileLock } from "../base/files.ts";
 import { isObject } from "../base/json.ts";
-import { openSealedFiles, type SealedFiles } from "../base/sealed-files.ts";
+import { openSealedFiles, type SealedFiles } from "../base/secret-store.ts";
 
 /**
  * The logins for one remote server: an encrypted file in the user's data folder. Its id is the URL, not the

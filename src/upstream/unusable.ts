@@ -15,7 +15,7 @@ export function createUnusable(
   locked: LockedServer | undefined,
 ): Upstream {
   const reason = problems.join("; ");
-  // What clients read: a problem quotes the file, and a project's file may contain instructions to a model.
+  // Clients read this: a problem quotes the file, and a project's file may contain instructions to a model.
   const told = tellUnset(unset) ?? "its config entry is invalid";
   const offer = entry && isLockedServer(locked) ? locked.offer : emptyOffer;
   const isShown = createToolFilter(entry?.tools ?? { include: [], exclude: [] });
@@ -38,6 +38,7 @@ export function createUnusable(
     stderr: () => [],
     isInstalling: () => false,
     restart: refuse(reason),
+    explain: () => undefined,
     discover: refuse(reason),
     list: async () => offer.tools.filter((tool) => isShown(tool.name)),
     call: refuse(told),

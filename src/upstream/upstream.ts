@@ -26,13 +26,13 @@ import type { OpenCarrier } from "./carrier.ts";
 import type { ProcessGuard } from "./guard.ts";
 import { KnownOffer } from "./known-offer.ts";
 import { Lines } from "./lines.ts";
-import { createToolFilter, disabledTool, type Offer } from "./lists.ts";
+import { createToolFilter, disabledTool, matchesTemplate, type Offer } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import type { Authorizer } from "./oauth.ts";
 import type { SandboxPolicy } from "./sandbox/policy.ts";
 import { sourceOf } from "./source.ts";
 import { Starter } from "./starter.ts";
-import { reasonOf, Supervisor, type SupervisorState } from "./supervisor.ts";
+import { createStateLog, reasonOf, Supervisor, type SupervisorState } from "./supervisor.ts";
 import { createWatching, type Watching } from "./watching.ts";
 
 /** An MCP server we connect to, as a toolkit: its tools, resources and prompts are passed on unchanged. */
@@ -45,7 +45,10 @@ export interface Upstream extends Toolkit {
   stderr(): readonly string[];
   /** Its package is being installed; it cannot start before that. */
   isInstalling(): boolean;
-  restart(): Promise<void>;
+  /** All its connections, or those of one person. */
+  restart(person?: string): Promise<void>;
+  /** Names the access that the sandbox denied, if a text of the server mentions it. */
+  explain(text: string): string | undefined;
   readonly counts: UpstreamCounts;
 }
 
@@ -69,6 +72,8 @@ export interface UpstreamOptions {
   readonly authorizer?: Authorizer | undefined;
   /** The same of a person, for a server to which each person logs in. */
   authorizerOf?(person: string): Authorizer | undefined;
+  /** The entry with the person's own secrets. Throws DENIED if one is missing. */
+  configOf?(person: string): Promise<ServerConfig>;
   /** From an earlier discovery; ignored if the config changed since. */
   readonly locked?: LockedServer | undefined;
   /** Refuse calls of tools that changed since they were listed. Default false. */
@@ -158,12 +163,13 @@ class UpstreamServer implements Upstream {
       changed: createStateLog(this.#log, options),
       open: (scope, lost) => this.#openMain(scope, lost),
     });
-    const isPersonal = config.type !== "stdio" && config.oauth?.perPerson === true;
+    const hasLogins = config.type !== "stdio" && config.oauth?.perPerson === true;
+    const hasSecrets = config.perPerson !== undefined;
     this.#lines = new Lines({
       name,
       share: config.share ?? "auto",
       main: this.#supervisor,
-      isPersonal,
+      isPersonal: hasLogins || hasSecrets,
       // Other transports start a server of its own for each connection: all clients share its era.
       isSplitByEra: () => config.type === "http" && this.#handshake?.era === "modern",
       create: (isLegacy, person) =>
@@ -172,11 +178,16 @@ class UpstreamServer implements Upstream {
           idleMs: idleMs === 0 ? extraIdleMs : idleMs,
           isEager: false,
           changed: (state) => this.#log.debug({ state }, "further connection"),
-          open: (scope, lost) =>
+          open: async (scope, lost) =>
             this.#starter.open(scope, {
               lost,
               prefers: isLegacy ? "legacy" : this.#handshake?.era,
-              ...(person === undefined ? {} : { authorizer: options.authorizerOf?.(person) }),
+              ...(person !== undefined && hasLogins
+                ? { authorizer: options.authorizerOf?.(person) }
+                : {}),
+              ...(person !== undefined && hasSecrets
+                ? { config: await options.configOf?.(person) }
+                : {}),
             }),
         }),
     });
@@ -228,10 +239,14 @@ class UpstreamServer implements Upstream {
     return this.#starter.isInstalling;
   }
 
-  async restart(): Promise<void> {
-    await this.#lines.restart();
+  async restart(person?: string): Promise<void> {
+    await this.#lines.restart(person);
     // It was probably repaired: read its offer now, not at the next retry.
     if (!this.#known.isKnown) void this.#known.look().catch(() => {});
+  }
+
+  explain(text: string): string | undefined {
+    return this.#starter.explain(text);
   }
 
   async discover(): Promise<LockedServer> {
@@ -256,17 +271,19 @@ class UpstreamServer implements Upstream {
     return disabledTool(`${this.prefix ?? this.id}.${tool}`);
   }
 
-  async call(tool: Tool, args: JsonObject, context: CallContext): Promise<Outcome> {
+  call(tool: Tool, args: JsonObject, context: CallContext): Promise<Outcome> {
     const params = { name: tool.name, arguments: args };
-    try {
-      return this.#takeOutcome(await this.#relay("tools/call", params, context, tool), tool);
-    } catch (error) {
-      // HeaderMismatch: our copy of the tool's schema is out of date.
-      const isMismatch = error instanceof HallError && error.relayed?.code === -32020;
-      if (!isMismatch || !context.scope.takeRetry()) throw error;
-      await this.#known.refresh("tools");
-      return this.#takeOutcome(await this.#relay("tools/call", params, context, tool), tool);
-    }
+    return this.#use("tools/call", params, context, tool).then(
+      (result) => this.#takeOutcome(result, tool),
+      async (error: unknown) => {
+        this.#count(error);
+        // HeaderMismatch: our copy of the tool's schema is out of date.
+        const isMismatch = error instanceof HallError && error.relayed?.code === -32020;
+        if (!isMismatch || !context.scope.takeRetry()) throw error;
+        await this.#known.refresh("tools");
+        return this.#takeOutcome(await this.#relay("tools/call", params, context, tool), tool);
+      },
+    );
   }
 
   #takeOutcome(result: JsonObject, { outputSchema }: Tool): Outcome {
@@ -361,21 +378,32 @@ class UpstreamServer implements Upstream {
     context: CallContext,
     tool?: Tool,
   ): Promise<JsonObject> {
+    return this.#use(method, params, context, tool).catch((error: unknown) => {
+      this.#count(error);
+      throw error;
+    });
+  }
+
+  #use(
+    method: string,
+    params: JsonObject,
+    context: CallContext,
+    tool: Tool | undefined,
+  ): Promise<JsonObject> {
     this.counts.calls++;
     const used = this.#lines.use(context, (connection) => {
       if (tool) this.#refuseChanged(tool);
       return connection.relay(method, params, context, tool?.execution?.taskSupport);
     });
-    const answered = this.#supervisor.connection()
+    return this.#supervisor.connection()
       ? used
       : this.#starter.beforeInstalled(used, context.scope);
-    return answered.catch((error: unknown) => {
-      if (!(error instanceof HallError && error.code === "CANCELLED")) {
-        this.counts.errors++;
-        this.counts.lastError = this.#scrub(messageOf(error));
-      }
-      throw error;
-    });
+  }
+
+  #count(error: unknown): void {
+    if (error instanceof HallError && error.code === "CANCELLED") return;
+    this.counts.errors++;
+    this.counts.lastError = this.#scrub(messageOf(error));
   }
 
   /** The server may have started for this call with another definition than the approved one. */
@@ -416,39 +444,6 @@ const linksMax = 10_000;
 /** When a further connection is closed, where the main one is never. */
 const extraIdleMs = 600_000;
 
-/** Logs changes of state; a server that stays down for the same reason is logged once. */
-function createStateLog(
-  log: Log,
-  { said, changed }: Pick<UpstreamOptions, "said" | "changed">,
-): (state: SupervisorState) => void {
-  let last = "";
-  return (state) => {
-    changed?.();
-    const news = state.kind === "down" ? `down: ${state.reason}` : state.kind;
-    if (news === last || (state.kind === "starting" && last.startsWith("down"))) return;
-    last = news;
-    log.info({ state }, "upstream state");
-    if (state.kind === "down") said?.(`guildhall: ${state.reason}`);
-  };
-}
-
 function handshakeOf({ era, protocol, info, capabilities, instructions }: LockedServer): Handshake {
   return { era, version: protocol, info, capabilities, instructions };
-}
-
-/** True if a URI can come from a template: its fixed parts appear in order. */
-function matchesTemplate(uri: string, template: string): boolean {
-  const parts = template.split(/\{[^}]*\}/);
-  const first = parts[0] ?? "";
-  const last = parts.at(-1) ?? "";
-  if (parts.length === 1) return uri === template;
-  if (!uri.startsWith(first) || !uri.endsWith(last) || uri.length < first.length + last.length)
-    return false;
-  let at = first.length;
-  for (const part of parts.slice(1, -1)) {
-    const found = uri.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return at <= uri.length - last.length;
 }

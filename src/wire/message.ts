@@ -85,7 +85,8 @@ const longText = 65_536;
 
 /** A copy of a result with one more field. A long result keeps its text, with the field put in front. */
 export function addField<T extends object>(result: T, key: string, value: boolean): T {
-  const added = { ...result, [key]: value };
+  // Object.assign: on Node 20 a spread followed by a field makes a new hidden class each time.
+  const added: T = Object.assign({}, result, { [key]: value });
   const text = writtenAs.get(result);
   if (text !== undefined)
     writtenAs.set(added, `{"${key}":${value},${text.slice(text.indexOf("{") + 1)}`);
@@ -230,6 +231,12 @@ export function errorFrame(
 
 export function requestFrame(id: Id, method: string, params: unknown): string {
   return JSON.stringify({ jsonrpc: "2.0", id, method, params });
+}
+
+/** The frame of `tools/call` with arguments that are JSON text already. */
+export function callFrame(id: number, { name, _meta }: JsonObject, args: string): string {
+  const others = JSON.stringify({ name, _meta });
+  return `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"arguments":${args},${others.slice(1)}}`;
 }
 
 export function notificationFrame(method: string, params: unknown): string {

@@ -1,8 +1,10 @@
 import { HallError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import { formatBytes } from "../base/text.ts";
 import type { Channel, Limits, Outgoing } from "./channel.ts";
 import {
+  callFrame,
   edgesOf,
   type Id,
   type IsNotification,
@@ -116,27 +118,21 @@ export class Peer implements RequestSender {
   }
 
   /** Sends a request. Rejects with HallError, whose `relayed` is the peer's own error if it refused. */
-  request(
+  request<T = unknown>(
     method: string,
     params: unknown,
-    { scope: parent, timeoutMs, about, onId }: AskOptions = {},
-  ): Promise<unknown> {
-    if (this.#isClosed || this.#hasEnded) return Promise.reject(connectionClosed());
-    // The peer does not read: queueing more would only cost memory.
-    if (this.isFull)
-      return Promise.reject(
-        new HallError("OVERLOADED", `cannot send ${method}: the other side does not read`),
-      );
-    if (parent?.cancelReason) return Promise.reject(parent.cancelReason);
+    { scope: parent, timeoutMs, about, sent, argumentsText, reader }: AskOptions<T> = {},
+  ): Promise<T> {
+    const refusal = this.#refusesToSend(method) ?? parent?.cancelReason;
+    if (refusal) return Promise.reject(reader ? reader.failed(refusal) : refusal);
     const id = ++this.#nextId;
-    onId?.(id);
+    if (sent) sent.id = id;
     // The caller's own scope serves where it can: a call on the hot path needs no second clock.
     const own = timeoutMs === undefined ? undefined : new Scope(parent, timeoutMs);
-    const answered = this.#pending.wait(id, method, own ?? parent, (reason) =>
-      this.#withdraw(id, reason, about),
-    );
+    const waiting = { method, scope: own ?? parent, about, reader };
+    const answered = this.#pending.wait(id, waiting, this.#withdraw) as Promise<T>;
     try {
-      const frame = this.#requestFrame(id, method, params);
+      const frame = this.#requestFrame(id, method, params, argumentsText);
       this.#outlet.send(frame, { kind: "request", about, id, method, params });
     } catch (error) {
       this.#pending.fail(id, error as HallError);
@@ -144,10 +140,18 @@ export class Peer implements RequestSender {
     return own ? answered.finally(() => own.close()) : answered;
   }
 
-  #withdraw(id: Id, reason: HallError, about: Id | undefined): void {
+  #refusesToSend(method: string): HallError | undefined {
+    if (this.#isClosed || this.#hasEnded) return connectionClosed();
+    // The peer does not read: queueing more would only cost memory.
+    return this.isFull
+      ? new HallError("OVERLOADED", `cannot send ${method}: the other side does not read`)
+      : undefined;
+  }
+
+  readonly #withdraw = (id: Id, reason: HallError, about: Id | undefined): void => {
     const notice = this.#options.withdrawal?.(id, reason.message);
     if (notice) this.#sendNotification(notice.method, notice.params, about);
-  }
+  };
 
   #sendNotification(method: string, params: unknown, about: Id | undefined): void {
     const frame = notificationFrame(method, params);
@@ -312,10 +316,13 @@ export class Peer implements RequestSender {
     this.#options.closed?.();
   }
 
-  #requestFrame(id: Id, method: string, params: unknown): string {
+  #requestFrame(id: number, method: string, params: unknown, argumentsText?: string): string {
     let frame: string;
     try {
-      frame = requestFrame(id, method, params);
+      frame =
+        argumentsText === undefined
+          ? requestFrame(id, method, params)
+          : callFrame(id, params as JsonObject, argumentsText);
     } catch (cause) {
       throw new HallError("SERIALIZATION", `cannot serialize the params of ${method} as JSON`, {
         cause,

@@ -17,7 +17,8 @@ export function createStdioChannel(
 ): Channel {
   let receiver: Receiver | undefined;
   let waiting: string[] = [];
-  let waitingBytes = 0;
+  /** In characters: the bytes are counted when all of it is written. It is short, so the difference is small. */
+  let waitingLength = 0;
   let writingBytes = 0;
   let hasEnded = false;
   let state: "open" | "closing" | "closed" = "open";
@@ -26,18 +27,19 @@ export function createStdioChannel(
   function flush(): void {
     if (waiting.length === 0) return;
     const text = waiting.length === 1 ? `${waiting[0]}\n` : `${waiting.join("\n")}\n`;
-    const bytes = waitingBytes;
     waiting = [];
-    waitingBytes = 0;
-    if (state !== "closed") write(text, bytes);
+    waitingLength = 0;
+    if (state !== "closed") write(text, Buffer.byteLength(text));
   }
 
   function write(frames: string | Buffer, bytes: number): void {
     writingBytes += bytes;
+    // Node reserves three bytes for each character of UTF-8, and one in this encoding; for ASCII both are the same.
+    const encoding = bytes === frames.length ? "latin1" : "utf8";
     // Not "drain": a stream that took everything at once does not say it.
-    output.write(frames, () => {
+    output.write(frames, encoding, () => {
       writingBytes -= bytes;
-      if (state !== "closed" && waitingBytes + writingBytes === 0) receiver?.drained();
+      if (state !== "closed" && waitingLength + writingBytes === 0) receiver?.drained();
     });
   }
 
@@ -76,14 +78,13 @@ export function createStdioChannel(
     start(started) {
       receiver = started;
       // Lines may be left over when we close: the rest of a chunk, or what Node reads out of a child that exits.
-      const whileOpen =
-        <T extends unknown[]>(tell: (...heard: T) => void) =>
-        (...heard: T): void => {
-          if (state !== "closed") tell(...heard);
-        };
       const read = createLineReader(limits.messageBytesMax, {
-        line: whileOpen(started.frame),
-        oversize: whileOpen(started.oversize),
+        line: (bytes) => {
+          if (state !== "closed") started.frame(bytes);
+        },
+        oversize: (edges) => {
+          if (state !== "closed") started.oversize(edges);
+        },
         endless: () => {
           if (cutsEndless) void shut(true);
         },
@@ -112,10 +113,11 @@ export function createStdioChannel(
       // All answers of one turn of the event loop leave in one write.
       if (waiting.length === 0) process.nextTick(flush);
       waiting.push(frame);
-      waitingBytes += Buffer.byteLength(frame) + 1;
+      waitingLength += frame.length + 1;
+      if (waitingLength >= longFrame) flush();
     },
     get queuedBytes() {
-      return state === "closed" ? 0 : waitingBytes + writingBytes;
+      return state === "closed" ? 0 : waitingLength + writingBytes;
     },
     pause: () => void input.pause(),
     resume: () => void input.resume(),
@@ -139,7 +141,7 @@ export interface LineSink {
   line(bytes: Buffer): void;
   /** A long line is over: its first and last few hundred characters, joined. */
   oversize(edges: string): void;
-  /** The long line goes on and on: nobody writes a message like that. Said once for a line. */
+  /** The line exceeds any message a program would write. Reported once per line. */
   endless?(): void;
 }
 

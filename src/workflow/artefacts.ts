@@ -2,7 +2,7 @@ import { lstat, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { diffLines, mergeTexts } from "../base/diff.ts";
 import { HallError } from "../base/errors.ts";
-import { isObject } from "../base/json.ts";
+import { isObject, parseObject } from "../base/json.ts";
 import { readProjectFile, refuseLinks, replaceProjectFile } from "../base/project-files.ts";
 
 /** A document a step wants to write; the path is relative to the feature's folder. */
@@ -115,17 +115,12 @@ function hasEdits(text: string, mine: string, base: string): boolean {
 
 async function readMemory(memory: Memory): Promise<Readonly<Record<string, string>>> {
   const text = await readInside(memory, memory.file).catch(() => undefined);
-  try {
-    const value: unknown = JSON.parse(text ?? "{}");
-    const files = isObject(value) && isObject(value.files) ? value.files : {};
-    const entries = Object.entries(files);
-    return Object.fromEntries(
-      entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"),
-    );
-  } catch {
-    // Unreadable: everything in the files then counts as a hand edit.
-    return {};
-  }
+  // Without it, everything in the files counts as a hand edit.
+  const { files } = parseObject(text ?? "") ?? {};
+  const entries = Object.entries(isObject(files) ? files : {});
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
 }
 
 /** The text of a file; undefined if it does not exist. Links are not followed. */

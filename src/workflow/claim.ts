@@ -3,7 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { dataFolder, placePrivate, removeIfStill } from "../base/files.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject, parseObject } from "../base/json.ts";
 import { findBirth } from "../base/processes.ts";
 import { formatTime } from "../base/text.ts";
 import { explainDisk } from "./artefacts.ts";
@@ -105,13 +105,4 @@ function parseClaim(text: string, directory: string): Claim | undefined {
     value.directory === directory &&
     isObject(value.arguments);
   return isWhole ? ({ ...value, step } as unknown as Claim) : undefined;
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,10 +1,9 @@
 import { plural, shortenLine } from "../base/text.ts";
 import type { Constitution } from "./constitution.ts";
 import { performance } from "./description.ts";
-import { commandKinds } from "./manifest.ts";
 import { oneLine } from "./markdown.ts";
 import { markOf, type Spec } from "./spec.ts";
-import { findRelated, type Survey } from "./survey.ts";
+import { commandKinds, findRelated, type Survey } from "./survey.ts";
 
 /** The facts a plan is written from: the spec, the repository, and the technology the caller named. */
 export interface PlanInput {

@@ -10,9 +10,15 @@ import type { DocumentStore } from "../store/store.ts";
 import type { CallContext, ListKind, Outcome, Tool, Toolkit } from "../tool.ts";
 import { explainDisk, type FeaturePlace, findPlace } from "./artefacts.ts";
 import { type Claim, defaultClaims, findClaim } from "./claim.ts";
-import { type Feature, findActive, listFeatureNames, readFeature } from "./feature.ts";
+import {
+  createFeatureResources,
+  type Feature,
+  findActive,
+  listFeatureNames,
+  readFeature,
+  watchSpecs,
+} from "./feature.ts";
 import { placeFeature, type StepPlace } from "./feature-name.ts";
-import { createFeatureResources, watchSpecs } from "./feature-resources.ts";
 import {
   beginRun,
   type StepAnswer,

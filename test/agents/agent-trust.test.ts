@@ -7,7 +7,7 @@ import { startOpenAi } from "../servers/openai-endpoint.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
 import { openWorld, type World } from "../trust/world.ts";
 
-/** What a model wants and what an agent may do are two things: the gateway decides, whoever talked the model into it. */
+/** The gateway decides what an agent may do, whatever its model wants. */
 const agent = (tools: readonly string[]) => ({
   name: "office_agent",
   description: "Specialized agent for the office.",

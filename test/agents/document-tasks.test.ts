@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sortTools } from "../../src/agents/groups.ts";
-import { countVotes } from "../../src/agents/local/votes.ts";
+import { countVotes } from "../../src/agents/local/choose.ts";
 import { HallError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { Toolkit } from "../../src/tool.ts";

@@ -6,9 +6,10 @@ import {
   type ProposedGroup,
   sizeCap,
 } from "../../src/agents/grouping/grouping.ts";
-import type { ToolkitText } from "../../src/ranking/document.ts";
-import { loadVectors } from "../../src/ranking/vectors.ts";
+import { documentsOf, type ToolkitText } from "../../src/ranking/document.ts";
+import { embed, loadVectors, normalise, weighWords } from "../../src/ranking/vectors.ts";
 import { toolkits } from "../ranking/toolkits.ts";
+import { readFleet } from "../servers/fleets.ts";
 
 const vectors = loadVectors();
 
@@ -166,6 +167,24 @@ describe("when tools are added", () => {
     );
   });
 
+  test("servers added a few at a time are grouped as well as all at once", () => {
+    const fleet = readFleet("recorded-large").toolkits;
+    const margin = createMargin(fleet);
+    const atOnce = groupTools(fleet, { vectors });
+    for (const order of [fleet, [...fleet].reverse()]) {
+      let groups = groupTools(order.slice(0, 3), { vectors });
+      for (let count = 8; count < order.length + 5; count += 5) {
+        const added = order.slice(0, count);
+        const wanted = Math.max(groups.length, chooseCount(namesIn(added).length));
+        groups = groupTools(added, { vectors, count: wanted, previous: groups });
+      }
+      expect(grouped(groups)).toEqual(namesIn(fleet));
+      for (const { tools } of groups) expect(tools.length).toBeLessThanOrEqual(20);
+      expect(groups.length).toBeLessThanOrEqual(1.2 * atOnce.length);
+      expect(margin(groups)).toBeGreaterThanOrEqual(0.9 * margin(atOnce));
+    }
+  });
+
   test("a new tool joins its toolkit, and a removed one disappears", () => {
     const before = groupTools(toolkits, { vectors, count: 3 });
     const changed = toolkits.map((each) =>
@@ -191,6 +210,36 @@ describe("when tools are added", () => {
     expect(after[0]?.tools.every((tool) => tool.startsWith("github."))).toBe(true);
   });
 });
+
+/** How much nearer tools are to the centre of their own group than to any other, on average. */
+function createMargin(fleet: readonly ToolkitText[]): (groups: readonly ProposedGroup[]) => number {
+  const own = new Map<string, Float32Array>(
+    fleet.flatMap(({ id, tools }) =>
+      documentsOf({ id, tools }).map(
+        (document, at) =>
+          [`${id}.${tools[at]?.name}`, embed(weighWords(document), vectors)] as const,
+      ),
+    ),
+  );
+  const vectorOf = (tool: string) => own.get(tool) as Float32Array;
+  const dot = (a: Float32Array, b: Float32Array) =>
+    a.reduce((sum, value, at) => sum + value * (b[at] as number), 0);
+  return (groups) => {
+    const centres = groups.map(({ tools }) => {
+      const sum = new Float32Array(vectors.dimensions);
+      for (const tool of tools)
+        for (const [at, value] of vectorOf(tool).entries()) sum[at] = (sum[at] as number) + value;
+      return normalise(sum);
+    });
+    const margins = groups.flatMap(({ tools }, group) =>
+      tools.map((tool) => {
+        const near = centres.map((centre) => dot(vectorOf(tool), centre));
+        return (near[group] as number) - Math.max(...near.filter((_, at) => at !== group));
+      }),
+    );
+    return margins.reduce((sum, value) => sum + value, 0) / margins.length;
+  };
+}
 
 describe("names and descriptions", () => {
   const browser: ToolkitText = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseNotes } from "../../src/agents/notes.ts";
+import { parseNotes } from "../../src/agents/agent-folder.ts";
 
 const text =
   "# Our shop\n\n## Release work\n\nUse github for issues, and linear for plans.\nSometimes it rains.\n\n## Everything about how we speak to each other\n\nslack\n";

@@ -133,6 +133,33 @@ test("a server that is added moves no other tool, and changes one or two files",
   expect(changed.length).toBeLessThanOrEqual(2);
 });
 
+test("the name of a group follows its tools, unless a person edited the file", async () => {
+  const salesforce = createShelf("salesforce", {
+    create_lead: "Create a lead in Salesforce",
+    update_lead: "Update a lead in Salesforce",
+    find_account: "Find a customer account",
+    close_deal: "Close a deal of a customer",
+    list_contacts: "List the contacts of a customer account",
+  });
+  const hubspot = createShelf("hubspot", {
+    create_contact: "Create a contact of a customer company",
+    update_deal: "Update a deal in the pipeline of a customer",
+    find_company: "Find a customer company",
+  });
+  const [followed, kept] = [newPlace(), newPlace()];
+  for (const place of [followed, kept]) {
+    await place.build(await toolsOf([salesforce]));
+    expect(place.home("salesforce.create_lead")).toEqual(["salesforce_agent"]);
+  }
+  kept.edit("salesforce.md", (text) => text.replace(/description: .*/, "description: Mine."));
+  for (const place of [followed, kept]) await place.build(await toolsOf([salesforce, hubspot]));
+  expect(followed.home("salesforce.create_lead")).toEqual(["customer_relations_agent"]);
+  expect(followed.home("hubspot.update_deal")).toEqual(["customer_relations_agent"]);
+  expect(Object.keys(followed.files())).not.toContain("agents/salesforce.md");
+  expect(kept.home("salesforce.create_lead")).toEqual(["salesforce_agent"]);
+  expect(kept.home("hubspot.update_deal")).toEqual(["salesforce_agent"]);
+});
+
 test("a server that is gone takes its tools with it, and an agent that nobody edited and has none left", async () => {
   const place = newPlace();
   await place.build(await toolsOf([...createShop(), calendar]));

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { setImmediate } from "node:timers/promises";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createLog, Secrets } from "../../src/base/log.ts";
 
 function scrubber(...values: readonly string[]): Secrets {
@@ -44,5 +45,22 @@ test("a line has its level, the fields of its log and its own, and what went wro
       msg: "call failed",
     },
     { level: "info", time: expect.any(Number), msg: "plain" },
+  ]);
+});
+
+test("the lines of one turn are one write to stderr", async () => {
+  const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  onTestFinished(() => write.mockRestore());
+  const log = createLog();
+  log.info("one");
+  log.warn("two");
+  expect(write).not.toHaveBeenCalled();
+  await setImmediate();
+  log.info("three");
+  await setImmediate();
+  const written = write.mock.calls.map(([text]) => String(text).trim().split("\n"));
+  expect(written.map((lines) => lines.map((line) => JSON.parse(line).msg))).toEqual([
+    ["one", "two"],
+    ["three"],
   ]);
 });

@@ -3,7 +3,7 @@ import { HallError } from "../../src/base/errors.ts";
 import { showContent, toolError } from "../../src/cli/commands/call.ts";
 import { explainToPerson } from "../../src/cli/exit.ts";
 
-/** What strangers wrote reaches a terminal as text only. */
+/** Untrusted text reaches a terminal as text only. */
 const tricks = "\u001b]0;title\u0007\u001b[2J\u009b31m\u202etxt";
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const commands = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;

@@ -5,7 +5,7 @@ import { createMemoryClient } from "../servers/memory-client.ts";
 import { questions } from "../servers/toolkits.ts";
 import { faulty, startUpstreams, type UpstreamHall } from "../servers/upstreams.ts";
 
-/** What a server asks reaches a person who trusts the hall: it is said who asks, and nobody else is asked. */
+/** A server's question reaches a person who trusts the hall: it names the server, and goes to one client only. */
 const everything = { elicitation: { form: {}, url: {} }, sampling: { context: {} }, roots: {} };
 const ada = { action: "accept", content: { name: "Ada" } };
 

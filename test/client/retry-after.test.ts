@@ -14,11 +14,14 @@ test("a server that asks for a pause gets it from every caller", async () => {
     throw limited(600);
   };
   // Neither has the time to wait.
-  for (const name of ["first", "second"])
-    await expect(gate(new Scope(undefined, 60_000), send(name))).rejects.toMatchObject({
+  for (const name of ["first", "second"]) {
+    const scope = new Scope(undefined, 60_000);
+    await expect(gate(scope, send(name))).rejects.toMatchObject({
       code: "RATE_LIMITED",
       details: { retryAfterSeconds: expect.any(Number) },
     });
+    scope.close();
+  }
   expect(sent).toEqual(["first"]);
 });
 

@@ -164,9 +164,8 @@ test("the recorded figures meet the targets of document 004", () => {
   const page = readFileSync(new URL("../../docs/figures.md", import.meta.url), "utf8");
   const rows = page.split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
   const measured = (figure: string): number => {
-    const row = rows.find((cells) => cells[2] === figure);
-    expect(row?.[5], figure).toMatch(/^met/);
-    return Number.parseFloat((row?.[4] ?? "").replaceAll(",", ""));
+    const row = rows.find((cells) => cells[1] === figure);
+    return Number.parseFloat((row?.[3] ?? "").replaceAll(",", ""));
   };
   const below: readonly (readonly [string, number])[] = [
     ["registration until found, empty hall, p99", 1],

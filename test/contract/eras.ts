@@ -571,7 +571,7 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
   async "questions to a client that cannot be asked"(cell) {
     await using mute = await cell.connect({});
     const answer = await mute.call("ask", { requests: { name: questions.name } });
-    // The client hears of it, or the server does and goes on without; nobody makes up an answer.
+    // Either the client is asked, or the server is refused and continues; no answer is invented.
     const code = isObject(answer.error)
       ? answer.error.code
       : (JSON.parse(saidBy(answer)) as { name: { error: { code: number } } }).name.error.code;

@@ -37,6 +37,27 @@ test("a peer that is not read from for a while is not taken for dead", async () 
   server.close();
 });
 
+test("a line that closed before its side starts is reported as ended and closed", async () => {
+  const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+  await once(server, "listening");
+  const accepted = once(server, "connection") as Promise<[WebSocket]>;
+  const near = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const [[far]] = await Promise.all([accepted, once(near, "open")]);
+  const channel = createWebSocketChannel(far);
+  near.close();
+  await once(far, "close");
+  const events: string[] = [];
+  channel.start({
+    frame() {},
+    oversize() {},
+    drained() {},
+    ended: () => events.push("ended"),
+    closed: () => events.push("closed"),
+  });
+  expect(events).toEqual(["ended", "closed"]);
+  server.close();
+});
+
 async function openWebSocket(): Promise<Line> {
   const http = createServer();
   const server = new WebSocketServer({ server: http, perMessageDeflate: false });

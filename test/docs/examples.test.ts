@@ -64,7 +64,24 @@ describe("every program of the documentation runs", () => {
     expect(stdout).toBe("memory_put_v1\n");
   });
 
-  test.each(examplesIn("lisp"))("$place", async ({ text }) => {
+  test.each(examplesIn("javascript"))("$place", async ({ text }) => {
+    workplace.home.write("./example.js", text);
+    const { code, stdout, stderr } = await workplace.run("guildhall", ["js", "example.js"]);
+    expect(code, stderr).toBe(0);
+    expect(stdout).toMatch(/2 issues[\s\S]*A typo in the manual[\s\S]*Crash on start/);
+  });
+
+  test.each(examplesIn("lisp").filter(isSaved))("$place", async ({ text, needs }) => {
+    const name = needs.get("saved") ?? "";
+    workplace.home.write(`./.guildhall/tools/${name}.lisp`, text);
+    expect(await workplace.run("guildhall", ["verify", "--yes"])).toMatchObject({ code: 0 });
+    const tool = `programs.${name.replaceAll("-", "_")}`;
+    const { stdout } = await workplace.run("guildhall", ["call", tool, "week=2026-W47"]);
+    expect(stdout).toContain("A slow list");
+  });
+
+  const programs = examplesIn("lisp").filter((example) => !isSaved(example));
+  test.each(programs)("$place", async ({ text }) => {
     workplace.home.write("./example.lisp", text);
     const { code, stdout, stderr } = await workplace.run("guildhall", ["lisp", "example.lisp"]);
     expect(code, `${stdout}${stderr}`).toBe(0);
@@ -89,6 +106,10 @@ test("every command in running text exists, with its options", () => {
       expect(unknownIn(words.split(" ")), `${name}: ${span}`).toEqual([]);
   }
 });
+
+function isSaved({ needs }: Example): boolean {
+  return needs.has("saved");
+}
 
 /** What an MCP client would send to a server on stdio. */
 function inputFor({ needs }: Example): string {

@@ -6,6 +6,7 @@ const number = { type: "integer" };
 const issues = [
   { number: 1, title: "Crash on start", state: "open" },
   { number: 2, title: "A typo in the manual", state: "open" },
+  { number: 3, title: "A slow list", state: "closed", week: "2026-W47" },
 ];
 
 const tools = {
@@ -16,9 +17,12 @@ const tools = {
   },
   list_issues: {
     description: "List the issues of a repository.",
-    properties: { state: text },
+    properties: { state: text, week: text },
+    required: ["state"],
     annotations: { readOnlyHint: true },
-    run: ({ state }) => ({ issues: issues.filter((issue) => issue.state === state) }),
+    run: ({ state, week }) => ({
+      issues: issues.filter((one) => one.state === state && (!week || one.week === week)),
+    }),
   },
   get_issue: {
     description: "Get one issue by its number.",
@@ -51,12 +55,14 @@ const handlers = {
   }),
   ping: () => ({}),
   "tools/list": () => ({
-    tools: Object.entries(tools).map(([name, { description, properties, annotations }]) => ({
-      name,
-      description,
-      inputSchema: { type: "object", properties, required: Object.keys(properties) },
-      annotations,
-    })),
+    tools: Object.entries(tools).map(
+      ([name, { description, properties, required, annotations }]) => ({
+        name,
+        description,
+        inputSchema: { type: "object", properties, required: required ?? Object.keys(properties) },
+        annotations,
+      }),
+    ),
   }),
   "tools/call": ({ name, arguments: args }) => {
     try {

@@ -167,7 +167,7 @@ describe.concurrent("guildhall build", () => {
     expect(code).toBe(0);
     expect(stdout).toContain("1 of 3 servers answered");
     expect(stdout).toMatch(/bad +down .*exited with code 9/);
-    // What is wrong stands first, and is summed up.
+    // Problems come first, with a summary.
     expect(stdout.indexOf("bad ")).toBeLessThan(stdout.indexOf("good "));
     expect(stdout).toContain("bad, missing did not answer; run `guildhall doctor` to see why");
     expect(stderr).toContain("no-such-program-anywhere");

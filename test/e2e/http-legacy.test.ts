@@ -434,7 +434,7 @@ describe("the stream of a POST", () => {
       expect(await happens(events.ended)).toBe(true);
       expect(events.messages).toEqual([]);
     }
-    // Nobody is busy any more: there is room for another.
+    // No session is busy any more: there is room for another.
     expect((await door.send({ body: initialize() })).status).toBe(200);
   });
 

@@ -12,7 +12,7 @@ import {
 } from "../servers/load.ts";
 import { residentMegabytes } from "../servers/process.ts";
 
-/** What a thousand bad guests cost: the healthy ones in time, and the hall in memory. Each hall is a process of its own. */
+/** The cost of a thousand bad clients: time for healthy ones, memory for the hall. Each hall is its own process. */
 let built: Awaited<ReturnType<typeof buildLoadHall>>;
 beforeAll(async () => {
   built = await buildLoadHall();

@@ -17,7 +17,7 @@ import { spawnServe } from "../servers/serve-process.ts";
 import { createEchoToolkit, createToolkit, text } from "../servers/toolkits.ts";
 import { happens, until } from "../servers/until.ts";
 
-/** Who is let in: by the name they call us (Host), the page that sends them (Origin), and the token they show. */
+/** Access by Host, Origin and token. */
 let door: Door;
 let calls = 0;
 beforeAll(async () => {
@@ -31,7 +31,7 @@ interface Route {
   readonly line: string;
   readonly headers: readonly string[];
   readonly body: string;
-  /** What a welcome caller gets. */
+  /** The response to an accepted caller. */
   readonly status: number;
   /** A modern answer carries no id of null. */
   readonly isModern?: boolean;

@@ -67,7 +67,7 @@ const lisp: Phrases = {
     '(call-tool "evaluate-lisp" :code "1" :mode "act")',
     '(call-tool "reset-session")',
   ],
-  slow: "(sleep 1)",
+  slow: "(sleep 0.3)",
   count: ["(defvar *turns* 0)", "(incf *turns*)", "*turns*"],
   call: ['(jref (calculator:calculate :expression "6*7") "result")', '=> "42"'],
   caught:
@@ -116,7 +116,7 @@ const js: Phrases = {
     "await callTool('evaluate-js', { code: '1', mode: 'act' })",
     "await callTool('reset-session')",
   ],
-  slow: "const end = Date.now() + 1000; while (Date.now() < end);",
+  slow: "const end = Date.now() + 300; while (Date.now() < end);",
   count: ["var turns = 0", "++turns", "turns"],
   call: ["(await tools.calculator.calculate({ expression: '6*7' })).result", '=> "42"'],
   caught:

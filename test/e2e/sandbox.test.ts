@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -151,48 +151,57 @@ test.concurrent("a server that tries more than forty ways out gets nothing, and 
   abstractSocket.kill();
 });
 
-test.concurrent("a new server starts in a sandbox, and its review says what it may use", async () => {
-  using project = makeProject();
-  await project.run("build", "--yes");
-  const { what, state } = JSON.parse(
-    (await project.run("sandbox", "explain", "hostile", "--json")).stdout,
-  );
-  if (reason === undefined) {
-    expect(state).toBe("confined");
-    expect(what).toBe("in a sandbox: writes ./open; no network");
-  } else {
-    expect(state).toBe("unconfined");
-    expect(what).toBe(`not in a sandbox: ${reason}`);
-    expect((await project.run("status")).stdout).toContain(
-      `note: not in a sandbox: hostile (${reason})`,
+/** How bubblewrap ends where the kernel lets no ordinary user make namespaces. */
+const forbidden = "bwrap: setting up uid map: Permission denied";
+
+test.concurrent.each([
+  ["missing", undefined, "bubblewrap (bwrap) is not installed"],
+  ["not permitted", forbidden, `bubblewrap is not permitted (${forbidden})`],
+])(
+  "where bubblewrap is %s, servers run unconfined, and review and status say so once",
+  async (_how, words, why) => {
+    using project = makeProject({}, { PATH: "/nowhere" });
+    const { home } = project;
+    if (words !== undefined)
+      chmodSync(home.write("~/programs/bwrap", `#!/bin/sh\necho '${words}' >&2\nexit 1\n`), 0o755);
+    const PATH = home.locate("~/programs");
+    const run = (...args: readonly string[]): Promise<Ran> =>
+      runCommand([cli, ...args], { cwd: home.project, env: { ...project.env, PATH } });
+    const { mcpServers } = JSON.parse(home.read("./guildhall.json"));
+    const strict = { ...mcpServers.hostile, sandbox: "on" };
+    home.write("./guildhall.json", { mcpServers: { ...mcpServers, strict } });
+
+    const built = await run("build", "--yes");
+    expect(`${built.stdout}${built.stderr}`).toContain(
+      `it must run in a sandbox, and there is none: ${why}`,
     );
-  }
-});
+    const [listed, status, read] = await Promise.all([
+      run("sandbox", "list"),
+      run("status"),
+      run("call", "hostile.get_file", '{"path":"./package.json"}'),
+    ]);
+    expect(listed.stdout).toContain(`not in a sandbox: ${why}`);
+    expect(status.stdout.split(`(${why})`)).toHaveLength(2);
+    expect(read.stdout).toBe("{}\n");
+  },
+);
 
-test.concurrent("without bubblewrap on the PATH a server runs unconfined, and review and status say so", async () => {
-  using project = makeProject({}, { PATH: "/nowhere" });
-  const built = await project.run("build", "--yes");
-  expect(built).toMatchObject({ code: 0 });
-  const why = "bubblewrap (bwrap) is not installed";
-  const { stdout } = await project.run("sandbox", "list");
-  expect(stdout).toContain(`not in a sandbox: ${why}`);
-  expect((await project.run("status")).stdout.split(why)).toHaveLength(2);
-  const read = await project.run("call", "hostile.get_file", '{"path":"./package.json"}');
-  expect(read.stdout).toBe("{}\n");
-});
-
-test.concurrent("learning proposes what was denied, and allows it once a person agrees", async () => {
+test.concurrent("a review says what a new server may use, and learning allows what was denied once a person agrees", async () => {
   using project = makeProject({}, {});
   const { home, run } = project;
   await run("build", "--yes");
+  const explained = JSON.parse((await run("sandbox", "explain", "hostile", "--json")).stdout);
   const file = join(home.path, "notes/list.txt");
   const key = join(home.path, ".ssh/id_ed25519");
   const read = (path: string): Promise<Ran> =>
     run("call", "hostile.get_file", JSON.stringify({ path }));
   if (reason !== undefined) {
+    expect(explained).toMatchObject({ state: "unconfined", what: `not in a sandbox: ${reason}` });
     expect((await run("sandbox", "learn", "hostile")).stderr).toContain(reason);
     return;
   }
+  const what = "in a sandbox: writes ./open; no network";
+  expect(explained).toMatchObject({ state: "confined", what });
   await read(key);
   const call = `hostile.get_file=${JSON.stringify({ path: file })}`;
   const learned = await run("sandbox", "learn", "hostile", "--call", call, "--yes", "--json");

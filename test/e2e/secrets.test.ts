@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { chmodSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
@@ -105,4 +105,29 @@ test("doctor names a variable that another client passes to a failing server", a
   const { stdout, stderr } = await home.run(cli, ["doctor"]);
   expect(stdout).toContain("✘ Cursor also passes it BOX_KEY\n");
   expect(stdout + stderr).not.toContain(canary);
+});
+
+test("a person's own secret is set, listed and removed, where a server has one for each person", async () => {
+  const box = { command: "node", env: { KEY: `\${BOX_KEY}` } };
+  using home = makeHome({ "./guildhall.json": { mcpServers: { box } } });
+  const set = ["secret", "set", "BOX_KEY"];
+  const person = ["--person", "anna@https://id.example"];
+  await home.run(cli, set, {}, "of the hall\n");
+  const refused = await home.run(cli, [...set, ...person], {}, `${canary}\n`);
+  expect(refused.stderr).toContain("no server uses BOX_KEY as a secret of each person");
+
+  const perPerson = { mcpServers: { box: { ...box, perPerson: ["BOX_KEY"] } } };
+  writeFileSync(home.locate("./guildhall.json"), JSON.stringify(perPerson));
+  expect(await home.run(cli, [...set, ...person], {}, `${canary}\n`)).toMatchObject({
+    code: 0,
+    stdout:
+      "BOX_KEY is set for anna@https://id.example in this project, kept in an encrypted file\n",
+  });
+  const owners = async (): Promise<unknown[]> => {
+    const listed = await home.run(cli, ["secret", "list", "--json"]);
+    return (JSON.parse(listed.stdout) as JsonObject[]).map((secret) => secret.person);
+  };
+  expect(await owners()).toEqual([undefined, "anna@https://id.example"]);
+  await home.run(cli, ["secret", "remove", "BOX_KEY", ...person]);
+  expect(await owners()).toEqual([undefined]);
 });

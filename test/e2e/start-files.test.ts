@@ -22,7 +22,6 @@ test("what needs no hall loads none: a client's line to one that runs, the worke
     ["lisp-worker.js"],
     ["store-worker.js"],
     ["document-worker.js"],
-    ["picture-worker.js"],
   ])
     expect([names, holdsHall(loadedBy(...names))]).toEqual([names, false]);
 });

@@ -68,3 +68,12 @@ test("the schemas of ordinary tools are plain", () => {
   for (const { functions } of document.predefined)
     for (const parameters of Object.values(functions)) expect(isPlainSchema(parameters)).toBe(true);
 });
+
+test("every error of a value is named, but only the first of a huge one", async () => {
+  const items = { type: "array", items: { type: "number" } };
+  const validate = compile({ type: "object", properties: { items } }, () => {});
+  const errorsOf = async (count: number): Promise<number> =>
+    (await validate({ items: Array.from({ length: count }, () => "text") })).length;
+  expect(await errorsOf(3)).toBe(3);
+  expect(await errorsOf(3_000)).toBe(1);
+});

@@ -6,7 +6,13 @@ import { Scope } from "../../src/base/scope.ts";
 import { breakCircuits } from "../../src/gateway/breaker.ts";
 import { limitConcurrency, limitRates, type RateLimits } from "../../src/gateway/limits.ts";
 import { retryIdempotent } from "../../src/gateway/retry.ts";
-import type { Next as AnyNext, ResolvedCall, ResolvedStage } from "../../src/gateway/stage.ts";
+import {
+  type Next as AnyNext,
+  compileStages,
+  type ResolvedCall,
+  type ResolvedStage,
+} from "../../src/gateway/stage.ts";
+import { refuseHeldBack, type TrustParts } from "../../src/gateway/trust.ts";
 import { createHall } from "../../src/hall/hall.ts";
 import { createHealthBook, type HealthBook } from "../../src/registry/health.ts";
 import { createRegistry } from "../../src/registry/registry.ts";
@@ -157,7 +163,10 @@ describe("breaker", () => {
     const registry = createRegistry({ log: createLog({ level: "silent" }) });
     for (const toolkit of toolkits) await registry.add(toolkit);
     return {
-      stage: breakCircuits({ health, registry, spell: ({ fullName }) => fullName })(next),
+      stage: compileStages(
+        [breakCircuits({ health, registry, spell: ({ fullName }) => fullName })],
+        next,
+      ),
       clock,
       health,
     };
@@ -401,8 +410,8 @@ describe("retries", () => {
     ).toBe("ok");
     expect(twice.tries()).toBe(3);
     expect(retried).toEqual([
-      [expect.any(String), expect.any(Number), "no"],
-      [expect.any(String), expect.any(Number), "no"],
+      [expect.objectContaining({ id: expect.any(String) }), expect.any(Number), "no"],
+      [expect.objectContaining({ id: expect.any(String) }), expect.any(Number), "no"],
     ]);
     const often = failing(9);
     expect(
@@ -434,9 +443,8 @@ describe("retries", () => {
     ["too slow", kit("a", "registered"), idempotent, "TIMEOUT"],
   ] as const)("never when it is %s", async (_why, toolkit, annotations, code) => {
     const { next, tries } = failing(1, code);
-    expect(await run(retryIdempotent(never)(next), createCall(toolkit, {}, annotations))).toBe(
-      code,
-    );
+    const stage = compileStages([retryIdempotent(never)], next);
+    expect(await run(stage, createCall(toolkit, {}, annotations))).toBe(code);
     expect(tries()).toBe(1);
   });
 
@@ -483,4 +491,27 @@ test("the time that a toolkit takes to load its code is not recorded as the tool
   const [row] = await hall.store.calls.list();
   expect(row?.ms).toBeLessThanOrEqual(wholeMs - loadedMs);
   await hall.close();
+});
+
+test("calls of one read share a look at the ledger; the next read sees what was taken back", async () => {
+  let looks = 0;
+  let held: string | undefined;
+  let isRevoked = false;
+  const trust = {
+    judge: () => ({ held }),
+    refresh() {
+      looks++;
+      if (isRevoked) held = "it was taken back";
+    },
+  } as unknown as TrustParts["trust"];
+  const parts = { trust, audit: async () => {} } as unknown as TrustParts;
+  const stage = refuseHeldBack(parts)(async () => ok);
+  const call = createCall(kit("remote", "upstream"));
+
+  const together = [run(stage, call), run(stage, call), run(stage, call)];
+  isRevoked = true;
+  expect(await Promise.all(together)).toEqual(["ok", "ok", "ok"]);
+  expect(looks).toBe(1);
+  expect(await run(stage, call)).toBe("DENIED");
+  expect(looks).toBe(2);
 });

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { installService, planService, removeService } from "../../src/hall/service.ts";
+import { installService, planService, removeService } from "../../src/hall/daemon.ts";
 
 let home: string;
 beforeEach(() => {

@@ -85,7 +85,10 @@ test("a hall that was cut off has no lease, and reads what it missed, removed ro
   await cluster.query(`DELETE FROM ${schema}.board WHERE body IS NULL`);
   expect(other.isCurrent).toBe(false);
   expect(other.heard).toEqual(["approvals old waits"]);
-  await expect(other.refresh()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await expect(other.refresh()).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+    details: { retryAfterSeconds: 1 },
+  });
   proxy.isSilent = false;
   proxy.cut();
   await until(() => other.isCurrent, "it has a lease again");

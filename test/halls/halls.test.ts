@@ -4,8 +4,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import { tablesOf } from "../../src/store/schema.ts";
 import { until } from "../servers/until.ts";
 import { type Cluster, startCluster } from "../store/cluster.ts";
 import { ask, type HttpAnswer, post, said, startTeam, type Team } from "./team.ts";
@@ -14,9 +16,24 @@ import { ask, type HttpAnswer, post, said, startTeam, type Team } from "./team.t
 let cluster: Cluster;
 let team: Team;
 
+/** The tables of the version before, with a call. */
+const lastTables = `${tablesOf("postgresql", 2)}
+  CREATE TABLE version (number integer NOT NULL); INSERT INTO version VALUES (2);
+  ${insertCall("before")}`;
+
+/** As a hall of that version writes it: without the columns that were added. */
+function insertCall(id: string): string {
+  return `INSERT INTO calls (id, root, at, caller, connection, tool, outcome, ms, bytes_in, bytes_out, bucket)
+    VALUES ('${id}', '${id}', ${Date.now()}, 'local', 'c', 'work.${id}', 'ok', 1, 1, 1, 1);`;
+}
+
 beforeAll(async () => {
   cluster = await startCluster();
-  team = await startTeam(cluster);
+  const tasks = fileURLToPath(new URL("../servers/tasks.mjs", import.meta.url));
+  team = await startTeam(cluster, {
+    servers: { tasks: { command: process.execPath, args: [tasks, "legacy"] } },
+    tables: lastTables,
+  });
 });
 
 afterAll(async () => {
@@ -126,6 +143,124 @@ test("an approval given at one hall releases the call that waits in another", as
   expect(approved.stderr).toBe("");
   expect(said(await waiting)).toMatchObject({ id: "approved" });
   expect(team.done().filter((line) => line === "change approved")).toHaveLength(1);
+});
+
+test("a task that one hall began is followed, answered and read through the others", async () => {
+  const capabilities = {
+    elicitation: { form: {} },
+    extensions: { "io.modelcontextprotocol/tasks": {} },
+  };
+  const result = async (method: string, params: JsonObject): Promise<JsonObject> =>
+    (await ask(team.url, method, params, { capabilities })).body.result as JsonObject;
+  const params = { name: "tasks__work", arguments: { asks: true } };
+  const { taskId } = await result("tools/call", params);
+  const untilTask = (status: string): Promise<JsonObject> =>
+    until(async () => {
+      const task = await result("tasks/get", { taskId });
+      return task.status === status ? task : undefined;
+    }, `the task is ${status}`);
+  const { inputRequests } = await untilTask("input_required");
+  const [key = ""] = Object.keys(inputRequests as JsonObject);
+  const inputResponses = { [key]: { action: "accept", content: { name: "Ada" } } };
+  await result("tasks/update", { taskId, inputResponses });
+  expect((await untilTask("completed")).result).toMatchObject({
+    content: [{ text: "done for Ada" }],
+  });
+  // Each request came on a connection of its own, so all halls had some of them.
+  for (const { url } of team.halls)
+    expect((await ask(url, "tasks/get", { taskId }, { capabilities })).body.result).toMatchObject({
+      status: "completed",
+    });
+});
+
+test("the messages of an event stream are taken by any hall, and answered on the stream", async () => {
+  const [first, ...others] = team.halls;
+  const ending = new AbortController();
+  const stream = await fetch(`${first?.url}/sse`, {
+    headers: { accept: "text/event-stream" },
+    signal: ending.signal,
+  });
+  const events = readEvents(stream);
+  const endpoint = await events.next();
+  const say = async (url: string, message: JsonObject): Promise<number> => {
+    const body = JSON.stringify({ jsonrpc: "2.0", ...message });
+    const headers = { "content-type": "application/json" };
+    return (await fetch(`${url}${endpoint}`, { method: "POST", headers, body })).status;
+  };
+  const initialize = { ...greeting.params, protocolVersion: "2024-11-05" };
+  expect(await say(others[0]?.url ?? "", { ...greeting, params: initialize })).toBe(202);
+  expect(JSON.parse(await events.next())).toMatchObject({ id: 1 });
+  await say(others[1]?.url ?? "", { method: "notifications/initialized" });
+  for (const [at, { url }] of team.halls.entries()) {
+    const params = { name: "work__read", arguments: { id: `sse${at}` } };
+    await say(url, { id: at + 2, method: "tools/call", params });
+    const answer = JSON.parse(await events.next());
+    expect([answer.id, JSON.stringify(answer.result)]).toEqual([
+      at + 2,
+      expect.stringContaining(`sse${at}`),
+    ]);
+  }
+  ending.abort();
+  await until(
+    async () => (await say(others[0]?.url ?? "", { id: 9, method: "ping" })) === 404,
+    "the connection has ended",
+  );
+});
+
+/** The data of each event, one after the other. */
+function readEvents(stream: Response): { next(): Promise<string> } {
+  const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  return {
+    async next() {
+      for (;;) {
+        const data = /^data: ?(.*)\n/m.exec(rest);
+        if (data) {
+          rest = rest.slice(data.index + data[0].length);
+          return data[1] ?? "";
+        }
+        const { value, done } = (await reader?.read()) ?? { done: true, value: undefined };
+        if (done) throw new Error("the stream has ended");
+        rest += value;
+      }
+    },
+  };
+}
+
+test("an approval given after its call has failed lets the next attempt through, in any hall, once", async () => {
+  const params = {
+    tool_name: "work",
+    function_name: "change",
+    arguments: { id: "retried" },
+  };
+  // A call that is not approved fails when this is over, and can still be approved.
+  const attempt = async (hall: number, timeout: number): Promise<JsonObject> => {
+    const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { ...params, timeout } };
+    return (await post(team.halls[hall]?.url ?? "", message)).body;
+  };
+  const refused = { error: { data: { error_type: "approval_needed" } } };
+  expect(await attempt(2, 0.5)).toMatchObject(refused);
+  const { stdout } = await team.run(0, "approvals", "--json");
+  const waits: readonly JsonObject[] = JSON.parse(stdout);
+  const token = waits.find(({ preview }) => String(preview).includes("retried"))?.token;
+  expect((await team.run(0, "approve", String(token))).stderr).toBe("");
+  expect(await attempt(1, 60)).toMatchObject({ result: { status: "completed" } });
+  expect(await attempt(2, 0.5)).toMatchObject(refused);
+  expect(team.done().filter((line) => line === "change retried")).toHaveLength(1);
+});
+
+test("halls take over the tables of the version before, and a hall of that version goes on", async () => {
+  const { schema } = team;
+  expect(await cluster.query(`SELECT number, added FROM ${schema}.version`)).toEqual([
+    { number: 2, added: 3 },
+  ]);
+  await cluster.query(`SET search_path = ${schema}; ${insertCall("during")}`);
+  for (const id of ["before", "during"]) {
+    const { stdout } = await team.run(1, "audit", "--tool", `work.${id}`, "--json");
+    expect(stdout).toContain(`work.${id}`);
+  }
+  const verified = await team.run(2, "audit", "verify");
+  expect([verified.code, verified.stderr]).toEqual([0, ""]);
 });
 
 test("a toolkit that is registered in one hall is called through another, and gone from all when it is removed", async () => {

@@ -8,7 +8,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { request as send } from "node:http";
+import { type Agent, request as send } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,6 +32,8 @@ export interface Team extends AsyncDisposable {
   readonly project: string;
   /** A folder for whoever else takes part. */
   readonly home: string;
+  /** Of the database. */
+  readonly schema: string;
   /** Without a proxy. */
   readonly storeUrl: string;
   readonly storeKey: string;
@@ -59,9 +61,19 @@ const storeKey = "the-same-secret-on-every-machine";
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 const work = fileURLToPath(new URL("work.mjs", import.meta.url));
 
+export interface TeamOptions {
+  readonly count?: number;
+  /** Further servers. */
+  readonly servers?: JsonObject;
+  /** Statements that are run in the schema before any hall has seen it. */
+  readonly tables?: string;
+  /** The program of each hall, if it is not this one. */
+  readonly programs?: readonly string[];
+}
+
 export async function startTeam(
   cluster: Cluster,
-  { count = 3, config = {} }: { readonly count?: number; readonly config?: JsonObject } = {},
+  { count = 3, servers = {}, tables, programs = [] }: TeamOptions = {},
 ): Promise<Team> {
   const folder = mkdtempSync(join(tmpdir(), "guildhall-team-"));
   const project = join(folder, "project");
@@ -71,9 +83,11 @@ export async function startTeam(
   const server = { command: process.execPath, args: [work, file] };
   writeFileSync(
     join(project, "guildhall.json"),
-    JSON.stringify({ mcpServers: { work: server }, ...config }),
+    JSON.stringify({ mcpServers: { work: server, ...servers } }),
   );
   const schema = `team${Math.random().toString(36).slice(2)}`;
+  if (tables !== undefined)
+    await cluster.query(`CREATE SCHEMA ${schema}; SET search_path = ${schema}; ${tables}`);
   const proxies = await Promise.all(Array.from({ length: count }, () => openProxy(cluster)));
   const environment = (index: number): NodeJS.ProcessEnv => {
     const home = join(folder, `home${index}`);
@@ -91,7 +105,7 @@ export async function startTeam(
   };
 
   async function start(index: number): Promise<ServeProcess> {
-    const process = watchProcess([cli, "serve", "--port", "0", "--json"], {
+    const process = watchProcess([programs[index] ?? cli, "serve", "--port", "0", "--json"], {
       cwd: project,
       env: environment(index),
     });
@@ -105,7 +119,10 @@ export async function startTeam(
   }
   const run: Team["run"] = async (index, ...args) => {
     const { XDG_RUNTIME_DIR, ...env } = environment(index);
-    return runCommand(args, { cwd: project, env: { ...env, XDG_RUNTIME_DIR } });
+    return runCommand([programs[index] ?? cli, ...args], {
+      cwd: project,
+      env: { ...env, XDG_RUNTIME_DIR },
+    });
   };
 
   // One review, on the first machine: the others learn of it.
@@ -118,6 +135,7 @@ export async function startTeam(
     url: balancer.url,
     project: realpathSync(project),
     home: folder,
+    schema,
     storeUrl: cluster.url({ schema }),
     storeKey,
     done: () => readFileSync(file, "utf8").split("\n").filter(Boolean),
@@ -146,7 +164,7 @@ async function runCommand(
   args: readonly string[],
   options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const process = watchProcess([cli, ...args], options);
+  const process = watchProcess(args, options);
   const { code } = await process.exited;
   return { code, ...process.output };
 }
@@ -194,17 +212,18 @@ export interface HttpAnswer {
   readonly body: JsonObject;
 }
 
-/** One POST on a connection of its own, so that the balancer chooses again. */
+/** One POST on a connection of its own, so that the balancer chooses again, or on one of the agent. */
 export function post(
   url: string,
   message: JsonObject,
   headers: Readonly<Record<string, string>> = {},
+  agent: Agent | false = false,
 ): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const body = JSON.stringify(message);
     const request = send(`${url}/mcp`, {
       method: "POST",
-      agent: false,
+      agent,
       headers: {
         "content-type": "application/json",
         accept: "application/json, text/event-stream",
@@ -240,15 +259,26 @@ function readMessage(text: string): JsonObject {
 
 let ids = 0;
 
+interface AskOptions {
+  readonly capabilities?: JsonObject;
+  /** Keeps its connections. Default: a connection for each request. */
+  readonly agent?: Agent;
+}
+
 /** A modern request through the balancer. */
-export function ask(url: string, method: string, params: JsonObject = {}): Promise<HttpAnswer> {
+export function ask(
+  url: string,
+  method: string,
+  params: JsonObject = {},
+  { capabilities = { elicitation: { form: {} } }, agent }: AskOptions = {},
+): Promise<HttpAnswer> {
   const message = {
     jsonrpc: "2.0",
     id: ++ids,
     method,
-    params: modern(params, { elicitation: { form: {} } }),
+    params: modern(params, capabilities),
   };
-  return post(url, message, modernHeaders(message));
+  return post(url, message, modernHeaders(message), agent);
 }
 
 /** The result of a call as `work.mjs` said it, or the error. */

@@ -18,8 +18,8 @@ beforeAll(async () => {
   ours = runOurs(programs);
 });
 
-test("there are at least 600 programs with unique names", () => {
-  expect(programs.length).toBeGreaterThanOrEqual(600);
+test("there are at least 1,400 programs with unique names", () => {
+  expect(programs.length).toBeGreaterThanOrEqual(1_400);
   expect(new Set(programs.map(({ name }) => name)).size).toBe(programs.length);
 });
 

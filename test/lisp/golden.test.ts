@@ -40,7 +40,8 @@ function readCase(text: string): { input: string; output: string } {
 }
 
 function outputOf(input: string): string {
-  const lisp = createLisp({ budgets, host: { now: () => 0, clock: () => 0, seed: () => 1 } });
+  const host = { now: () => 0, clock: () => 0, timer: () => 0, seed: () => 1 };
+  const lisp = createLisp({ budgets, host });
   const answers = input.split(/^;; then\n/m).map((source) => show(lisp.evaluate(source)));
   return answers.join("\n;; then\n");
 }

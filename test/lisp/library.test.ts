@@ -30,12 +30,12 @@ describe("values that are too large are refused before they are made", () => {
   });
 });
 
-describe("a circular structure ends with a budget", () => {
+describe("a circular structure ends with an error or a budget", () => {
   const ring = (form: string) => `(let ((x (list 1 2))) (setf (cddr x) x) ${form})`;
   test.each([
     [ring("(princ x)"), "OUTPUT-BUDGET-EXCEEDED"],
-    [ring("(last x)"), "STEP-BUDGET-EXCEEDED"],
-    [ring("(length x)"), "TYPE-ERROR"],
+    [ring("(subseq x 0 5)"), undefined],
+    [ring("(equal x (let ((y (list 1 2))) (setf (cddr y) y)))"), "STEP-BUDGET-EXCEEDED"],
     [ring("(member 9 x)"), "STEP-BUDGET-EXCEEDED"],
     [ring("(mapcar #'1+ x)"), "STEP-BUDGET-EXCEEDED"],
     [ring("(equal x (copy-tree '(1 2 1 2)))"), undefined],
@@ -46,6 +46,26 @@ describe("a circular structure ends with a budget", () => {
       budgets: { steps: 200_000, output: 20_000 },
     }).evaluate(source);
     expect(reported?.type).toBe(condition);
+  });
+
+  test.each([
+    "(length x)",
+    "(last x)",
+    "(butlast x)",
+    "(find 9 x)",
+    "(position 9 x :key #'1+)",
+    "(copy-list x)",
+    "(copy-tree x)",
+    "(reverse x)",
+    "(append x nil)",
+    "(nconc x x)",
+    "(reduce #'+ x)",
+    "(sort x #'<)",
+    "(remove 9 x)",
+    "(every #'numberp x)",
+    "(union x x)",
+  ])("%s refuses it at once", (form) => {
+    expect(conditionOf(ring(form))).toBe("TYPE-ERROR");
   });
 
   test("and prints with labels if *print-circle* is set", () => {

@@ -21,6 +21,18 @@ describe("the shipped vectors", () => {
     expect(statSync(file).size).toBeLessThanOrEqual(3_000_000);
   });
 
+  test("know the row of each word, and of no other", () => {
+    const bytes = readFileSync(file);
+    const words = bytes
+      .subarray(16, 16 + bytes.readUInt32LE(12))
+      .toString()
+      .split("\n");
+    expect(words.filter((word, row) => vectors.rowOf(word) !== row)).toEqual([]);
+    const others = [...words.map((word) => `${word}q`), ...words.map((word) => word.slice(1)), ""];
+    const known = new Set(words);
+    expect(others.filter((word) => vectors.rowOf(word) >= 0 !== known.has(word))).toEqual([]);
+  });
+
   test("place related words near each other", () => {
     expect(cosine("take a picture", "capture a screenshot")).toBeGreaterThan(
       cosine("take a picture", "merge a branch"),

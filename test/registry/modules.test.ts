@@ -7,6 +7,8 @@ import { createHandlers } from "../../src/hall/admin-handlers.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
 import { until } from "../servers/until.ts";
 
+const library = new URL("../../dist/index.js", import.meta.url).href;
+
 /** Toolkits from files that the config names: each for itself, and again when it has changed. */
 const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => void rmSync(folder, { recursive: true, force: true })));
@@ -197,6 +199,76 @@ test("a module that never finishes loading is given up", async () => {
   expect(started.hall.modules.failures()).toMatchObject([
     { module: "tools/hangs.mjs", error: expect.stringContaining("0.3 s") },
   ]);
+});
+
+test("a module that ends or blocks its process while it is loaded is named, and the others run", async () => {
+  const project = newProject({
+    "tools/blocks.mjs": "for (;;);",
+    "tools/ends.mjs": "process.exit(3);",
+    "tools/good.mjs": module("good"),
+  });
+  await using started = await startHall({
+    toolkits: [],
+    modules: { patterns: ["tools/*.mjs"], folder: project.folder, loadMsMax: 500 },
+  });
+  expect(started.hall.modules.failures()).toMatchObject([
+    { module: "tools/blocks.mjs", error: expect.stringContaining("0.5 s") },
+    { module: "tools/ends.mjs", error: expect.stringContaining("exited with code 3") },
+  ]);
+  expect(await say(started, "good.say")).toBe("good");
+});
+
+test("a module prints, reports progress and logs, asks the client, and fails with its own errors", async () => {
+  const project = newProject({
+    "tools/a.mjs": `import { HallError } from ${JSON.stringify(library)};
+console.log("not a message of the protocol");
+export const kit = {
+  id: "a",
+  list: async () => ["ask", "fail", "refuse"].map((name) => ({ name, inputSchema: { type: "object" } })),
+  async call({ name }, args, context) {
+    if (name === "fail") throw new Error("broken");
+    if (name === "refuse") throw new HallError("VALIDATION", "wrong word", { details: { errors: [] } });
+    context.progress({ progress: 1, message: "half" });
+    context.log("warning", "careful");
+    const { it } = await context.ask({ it: { method: "elicitation/create", params: { message: "Which?", requestedSchema: { type: "object", properties: {} } } } });
+    return { content: [{ type: "text", text: it.action }] };
+  },
+  resources: {
+    list: async () => [{ uri: "a://one", name: "one" }],
+    templates: async () => [],
+    read: async (uri) => ({ contents: [{ uri, text: "read" }] }),
+  },
+  prompts: { list: async () => [{ name: "p" }], get: async (name) => ({ messages: [{ role: "user", content: { type: "text", text: name } }] }) },
+};`,
+  });
+  await using started = await start(project);
+  expect(started.hall.modules.failures()).toEqual([]);
+  const client = started.connect();
+  await client.greet("2025-11-25", { elicitation: {} });
+  const asking = client.ask("tools/call", { name: "a.ask", _meta: { progressToken: 7 } });
+  const { id } = await client.heard("elicitation/create");
+  client.send({ jsonrpc: "2.0", id, result: { action: "decline" } });
+  expect(await client.answer(asking)).toMatchObject({ result: { content: [{ text: "decline" }] } });
+  expect(await client.heard("notifications/progress")).toMatchObject({
+    params: { progressToken: 7, progress: 1, message: "half" },
+  });
+  expect(await client.heard("notifications/message")).toMatchObject({
+    params: { level: "warning", data: "careful" },
+  });
+  expect(await client.result("tools/call", { name: "a.fail" })).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining("broken") }],
+  });
+  await expect(started.hall.call("a.refuse")).rejects.toMatchObject({
+    code: "VALIDATION",
+    message: "wrong word",
+  });
+  expect(await client.result("resources/read", { uri: "a://one" })).toMatchObject({
+    contents: [{ text: "read" }],
+  });
+  expect(await client.result("prompts/get", { name: "a.p" })).toMatchObject({
+    messages: [{ content: { text: "p" } }],
+  });
 });
 
 test("status names the modules that are not loaded, and why", async () => {

@@ -171,12 +171,14 @@ test("the hall's own names win over a tool without a prefix", async () => {
 test("the instructions match the visible tools", async () => {
   const guide = "Ask the agents.";
   const told = async (
-    faces: "auto" | readonly ("tools" | "search" | "agents")[],
+    faces: "auto" | readonly ("tools" | "search" | "agents" | "code")[],
     files = [agent],
+    languages: readonly ("lisp" | "js")[] = ["lisp"],
   ): Promise<unknown> => {
     await using hall = await startHall({
       toolkits: [createShelf("files", stock.files)],
       faces,
+      languages,
       agents: { files, guide },
     });
     return (await hall.connect().greet()).instructions;
@@ -187,6 +189,11 @@ test("the instructions match the visible tools", async () => {
   expect(await told("auto")).toContain("toolkit__tool");
   expect(await told(["tools"])).toContain("toolkit__tool");
   expect(await told(["search"])).toContain("find_tools");
+  expect(await told(["code"])).not.toContain("evaluate-js");
+  const js = await told(["code"], [agent], ["js"]);
+  expect(js).toContain("evaluate-js");
+  expect(js).not.toMatch(/lisp/i);
+  expect(await told(["code"], [agent], ["lisp", "js"])).toMatch(/evaluate-lisp.*evaluate-js/);
 });
 
 test("where only agents are listed, an agent that hands back names nothing else", async () => {

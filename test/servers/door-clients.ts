@@ -12,14 +12,18 @@ export interface DoorClient extends RawClient {
 
 type Message = JsonObject & { readonly params?: JsonObject };
 
+/** The parameter that `Mcp-Name` repeats. */
+const namedBy: Readonly<Record<string, string>> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+};
+
 /** The headers a modern POST of this message needs. */
 export function modernHeaders({ method, params = {} }: Message): Record<string, string> {
-  const named =
-    method === "tools/call" || method === "prompts/get"
-      ? params.name
-      : method === "resources/read"
-        ? params.uri
-        : undefined;
+  const named = params[namedBy[String(method)] ?? ""];
   return {
     "mcp-protocol-version": modernVersion,
     "mcp-method": String(method),

@@ -124,7 +124,7 @@ export async function startOAuthServer(initial: Partial<Behaviour> = {}): Promis
       response_types_supported: ["code"],
       grant_types_supported: ["authorization_code", "refresh_token", "client_credentials"],
       code_challenge_methods_supported: ["S256"],
-      token_endpoint_auth_methods_supported: ["none", "client_secret_basic"],
+      token_endpoint_auth_methods_supported: ["client_secret_basic", "none"],
       authorization_response_iss_parameter_supported: true,
       scopes_supported: ["tools:list", "tools:call", "offline_access"],
     };

@@ -1,5 +1,6 @@
 // An OpenID provider on a loopback port, where everybody who comes is "anna" of the group "staff" and agrees to
-// everything. Prints its address.
+// everything. Prints its address. With an address as its argument it knows the public client "hall", whose browsers
+// come back there.
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
 
@@ -7,7 +8,15 @@ const server = createServer();
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 const issuer = `http://127.0.0.1:${server.address().port}`;
 const provider = new Provider(issuer, {
-  clients: [],
+  clients: process.argv[2]
+    ? [
+        {
+          client_id: "hall",
+          redirect_uris: [process.argv[2]],
+          token_endpoint_auth_method: "none",
+        },
+      ]
+    : [],
   scopes: ["openid", "offline_access", "call", "read"],
   cookies: { keys: ["a key for tests"] },
   features: {

@@ -1,3 +1,4 @@
+import { isObject, type JsonObject } from "../../src/base/json.ts";
 import type { Channel, Receiver } from "../../src/wire/channel.ts";
 import type { Random } from "./random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -29,6 +30,9 @@ export class LineEnd implements Channel {
   #isClosed = false;
   #isCut = false;
   #arrivesAt = 0;
+  /** Requests whose cancellation this end has read: it must not answer them any more. */
+  readonly #cancelled = new Set<unknown>();
+  #answeredLate: ((id: unknown) => void) | undefined;
 
   constructor(network: Network) {
     this.#network = network;
@@ -44,8 +48,17 @@ export class LineEnd implements Channel {
     if (this.#isClosed) this.#report();
   }
 
+  /** Reports answers of this end to requests whose cancellation it had read. */
+  watchCancelled(answeredLate: (id: unknown) => void): void {
+    this.#answeredLate = answeredLate;
+  }
+
   send(frame: string): void {
     if (this.#isClosed || this.#isCut) return;
+    if (this.#cancelled.size > 0) {
+      const { id, method } = JSON.parse(frame) as JsonObject;
+      if (method === undefined && this.#cancelled.has(id)) this.#answeredLate?.(id);
+    }
     const bytes = Buffer.from(frame);
     this.queuedBytes += bytes.length;
     this.queuedBytesMax = Math.max(this.queuedBytesMax, this.queuedBytes);
@@ -63,6 +76,14 @@ export class LineEnd implements Channel {
 
   async close(): Promise<void> {
     this.#finish();
+    this.#later(() => this.peer?.lose());
+  }
+
+  /** The process at this end has ended; the other end is told. */
+  drop(): void {
+    this.#receiver = undefined;
+    this.#isClosed = true;
+    this.#inbox.length = 0;
     this.#later(() => this.peer?.lose());
   }
 
@@ -109,6 +130,10 @@ export class LineEnd implements Channel {
       const frame = this.#inbox.shift();
       if (!frame) return;
       this.peer?.taken(frame.length);
+      if (this.#answeredLate && frame.includes("notifications/cancelled")) {
+        const { params } = JSON.parse(frame.toString()) as JsonObject;
+        if (isObject(params)) this.#cancelled.add(params.requestId);
+      }
       this.#receiver.frame(frame);
     }
   }

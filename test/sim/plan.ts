@@ -28,8 +28,17 @@ const weights = {
   "definitions change back": 6,
   "person grants": 5,
   "person revokes": 5,
+  "server is edited": 3,
+  "token is revoked": 1,
+  "connection breaks": 4,
   "disk fills up": 3,
   "disk has space": 6,
+  "database refuses": 2,
+  "database is silent": 2,
+  "database is back": 6,
+  "answer of the database is lost": 3,
+  "hall crashes": 1.5,
+  "write is torn": 1.5,
   "clock jumps": 2,
 } as const;
 

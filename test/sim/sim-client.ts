@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { clientInfo, modern } from "../servers/client.ts";
-import type { LineEnd, Network } from "./line.ts";
+import type { ClientLine } from "./http-line.ts";
+import type { Network } from "./line.ts";
 import type { Era } from "./sim-server.ts";
 
 /** Receives the reports of a simulated client and checks them. */
@@ -26,14 +27,14 @@ export interface SentRequest {
 export class SimClient {
   readonly name: string;
   readonly era: Era;
-  readonly line: LineEnd;
+  readonly line: ClientLine;
   readonly requests = new Map<number, SentRequest>();
   readonly #network: Network;
   readonly #witness: ClientWitness;
   #lastId = 0;
   isGone = false;
 
-  constructor(name: string, era: Era, line: LineEnd, network: Network, witness: ClientWitness) {
+  constructor(name: string, era: Era, line: ClientLine, network: Network, witness: ClientWitness) {
     this.name = name;
     this.era = era;
     this.line = line;
@@ -78,6 +79,12 @@ export class SimClient {
     const request = this.#network.random.pick(open);
     request.isCancelled = true;
     this.#send({ method: "notifications/cancelled", params: { requestId: request.id } });
+  }
+
+  /** The connection of a request broke: an answer may come if the client can ask for it again. */
+  lost(id: unknown): void {
+    const request = this.requests.get(Number(id));
+    if (request) request.isCancelled = true;
   }
 
   leave(): void {

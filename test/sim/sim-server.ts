@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../../src/base/json.ts";
+import type { ServerConfig } from "../../src/config/schema.ts";
 import type { Tool } from "../../src/tool.ts";
 import type { Carrier } from "../../src/upstream/carrier.ts";
 import { keys, modernVersion } from "../servers/client.ts";
@@ -9,6 +10,8 @@ export interface Witness {
   /** A call has reached the server. */
   executed(server: string, tool: string, args: JsonObject): void;
   note(text: string): void;
+  /** The hall has this end of a connection. */
+  connected(hallEnd: LineEnd): void;
 }
 
 export type Era = "legacy" | "modern";
@@ -37,6 +40,7 @@ export class SimServer {
     await new Promise<void>((resolve) => void time.after(this.#network.random.below(200), resolve));
     if (this.start === "fails") throw new Error("cannot be started (simulated)");
     const [hallEnd, ownEnd] = createLine(this.#network);
+    this.#witness.connected(hallEnd);
     const running = new RunningServer(this, ownEnd, this.#network, this.#witness);
     this.running.add(running);
     void running.ended.then(() => this.running.delete(running));
@@ -60,6 +64,24 @@ export class SimServer {
     this.isChanged = isChanged;
     for (const running of this.running) running.notify("notifications/tools/list_changed");
   }
+}
+
+/** `edits` counts the changes of its entry, which do not concern its approval. */
+export function configOf(
+  name: string,
+  edits = 0,
+): Extract<ServerConfig, { readonly type: "stdio" }> {
+  return {
+    type: "stdio",
+    command: "simulated",
+    args: [name],
+    env: {},
+    start: "lazy",
+    idleTimeoutSeconds: 60 + edits,
+    tools: { include: ["*"], exclude: [] },
+    disabled: false,
+    allowPrivate: false,
+  };
 }
 
 /** Text that must never reach a client: nobody has approved it. */

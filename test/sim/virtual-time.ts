@@ -1,4 +1,6 @@
+import fs from "node:fs";
 import { createRequire, syncBuiltinESMExports } from "node:module";
+import { Timers } from "./timers.ts";
 
 /**
  * The clock and the only scheduler of a simulation. It replaces the timers and clocks of this process; every delivery
@@ -8,51 +10,117 @@ export class VirtualTime {
   now = 0;
   /** How far the wall clock is off. */
   #skew = 0;
-  readonly #timers = new Map<number, Timer>();
+  readonly #timers = new Timers();
   readonly #restores: (() => void)[] = [];
   readonly #priority: () => number;
   readonly #realImmediate = setImmediate;
-  #lastId = 0;
+  readonly #clocks = new Set<number>();
+  /** The simulated thread that runs until the end of this step; undefined is the main one. */
+  #thread: object | undefined;
+  readonly #ended = new WeakSet();
+  /** Of a hall that ends in this step. */
+  #ending: { readonly now: number; readonly done: () => void } | undefined;
 
   /** `priority` breaks ties between timers that are due at the same time. */
   constructor(priority: () => number) {
     this.#priority = priority;
   }
 
-  /** Timers that are set now. */
-  get size(): number {
-    return this.#timers.size;
+  /**
+   * Timers that the hall has set, without the clock of its deadlines: that is the process's own, and a
+   * hall that crashed in it may have left deadlines behind.
+   */
+  get hallTimers(): number {
+    return this.#timers.ofHall().filter(({ id }) => !this.#clocks.has(id)).length;
   }
 
-  after(ms: number, run: () => void): number {
-    const id = ++this.#lastId;
+  after(ms: number, run: () => void, isOfHall = false): number {
+    return this.#add(ms, run, isOfHall, this.#thread);
+  }
+
+  /** In a step of that simulated thread, or of the main one. The timers that it sets end with the thread. */
+  afterIn(thread: object | undefined, ms: number, run: () => void): void {
+    this.#add(ms, run, false, thread);
+  }
+
+  /** Continues in a step of the thread that runs now. */
+  resumes(run: () => void): () => void {
+    const thread = this.#thread;
+    return () => this.afterIn(thread, 0, run);
+  }
+
+  /** Nothing of it runs any more. */
+  endThread(thread: object): void {
+    this.#ended.add(thread);
+    this.#timers.cancelAll((timer) => timer.thread === thread);
+  }
+
+  /** Resolves after this long. */
+  wait(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.after(ms, resolve));
+  }
+
+  cancel(id: number): void {
+    this.#timers.cancel(id);
+  }
+
+  /**
+   * The hall's process has ended: nothing of it runs any more. Its modules live on in this process and
+   * know its deadlines, so all of them pass now, when nothing hears what follows from them.
+   */
+  endHall(): Promise<void> {
+    const { now } = this;
+    this.now = Number.POSITIVE_INFINITY;
+    for (const timer of this.#timers.ofHall()) timer.run();
+    return new Promise((done) => {
+      this.#ending = { now, done };
+    });
+  }
+
+  /** Runs the timers that are due by `until`, each with everything that follows from it, until `isDone`. */
+  async run(until: number, isDone: () => boolean = () => false): Promise<void> {
+    for (let isOver = false; !isOver; )
+      await new Promise<void>((resolve, reject) => {
+        // Promises continue only below a stack of the event loop itself.
+        this.#realImmediate(() => {
+          try {
+            isOver = this.#runSome(until, isDone);
+            resolve();
+          } catch (error) {
+            reject(error as Error);
+          }
+        });
+      });
+  }
+
+  /** True if no timer is left, or `isDone`. */
+  #runSome(until: number, isDone: () => boolean): boolean {
+    continuePromises();
+    for (let count = 0; count < stepsPerTurn; count++) {
+      if (isDone()) return true;
+      const timer = this.#timers.take(until);
+      if (!timer) return true;
+      this.now = Math.max(this.now, timer.at);
+      this.#thread = timer.thread;
+      timer.run();
+      continuePromises();
+      if (this.#ending) this.#finishEnding(this.#ending);
+    }
+    return false;
+  }
+
+  #finishEnding({ now, done }: { readonly now: number; readonly done: () => void }): void {
+    this.#ending = undefined;
+    this.now = now;
+    this.#timers.cancelAll(({ isOfHall }) => isOfHall);
+    done();
+    continuePromises();
+  }
+
+  #add(ms: number, run: () => void, isOfHall: boolean, thread: object | undefined): number {
+    if (thread && this.#ended.has(thread)) return 0;
     const at = this.now + Math.max(0, Number.isFinite(ms) ? ms : 0);
-    this.#timers.set(id, { at, priority: this.#priority(), run });
-    return id;
-  }
-
-  cancel(id: number | undefined): void {
-    if (id !== undefined) this.#timers.delete(id);
-  }
-
-  /** Runs the next timer and everything that follows from it. False if there is none before `until`. */
-  async step(until = Number.POSITIVE_INFINITY): Promise<boolean> {
-    let next: [number, Timer] | undefined;
-    for (const entry of this.#timers) if (!next || isEarlier(entry[1], next[1])) next = entry;
-    if (!next || next[1].at > until) return false;
-
-    const [id, timer] = next;
-    this.#timers.delete(id);
-    this.now = Math.max(this.now, timer.at);
-    timer.run();
-    await this.settle();
-    return true;
-  }
-
-  /** Waits until no promise can continue without time passing. */
-  async settle(): Promise<void> {
-    for (let turn = 0; turn < 2; turn++)
-      await new Promise<void>((resolve) => this.#realImmediate(resolve));
+    return this.#timers.add({ at, priority: this.#priority(), isOfHall, thread, run });
   }
 
   /** Sets the wall clock forward or back; timers are not affected. */
@@ -64,14 +132,23 @@ export class VirtualTime {
     const timeout = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): Handle =>
       new Handle(
         this,
-        this.after(ms, () => run(...args)),
+        this.after(ms, () => run(...args), true),
       );
+    const immediate = (run: (...args: unknown[]) => void, ...args: unknown[]): Handle =>
+      timeout(run, 0, ...args);
     const interval = (run: () => void, ms = 0): Handle => {
-      const repeat = (): number =>
-        this.after(ms, () => {
-          handle.id = repeat();
-          run();
-        });
+      const repeat = (): number => {
+        const id = this.after(
+          ms,
+          () => {
+            handle.id = repeat();
+            run();
+          },
+          true,
+        );
+        if (ms === clockMs) this.#clocks.add(id);
+        return id;
+      };
       const handle = new Handle(this, 0);
       handle.id = repeat();
       return handle;
@@ -79,27 +156,27 @@ export class VirtualTime {
     const clear = (handle: unknown): void => {
       if (handle instanceof Handle) this.cancel(handle.id);
     };
-    this.#replace(globalThis, {
+    this.replace(globalThis, {
       setTimeout: timeout,
       setInterval: interval,
+      setImmediate: immediate,
       clearTimeout: clear,
       clearInterval: clear,
+      clearImmediate: clear,
     });
-    this.#replace(Date, { now: () => startOfTime + this.now + this.#skew });
-    this.#replace(performance, { now: () => this.now });
+    this.replace(Date, { now: () => startOfTime + this.now + this.#skew });
+    this.replace(performance, { now: () => this.now });
     const sleep = <T>(ms?: number, value?: T): Promise<T | undefined> =>
-      new Promise((resolve) => void this.after(ms ?? 0, () => resolve(value)));
-    this.#replace(require("node:timers/promises"), { setTimeout: sleep });
+      new Promise((resolve) => void this.after(ms ?? 0, () => resolve(value), true));
+    const turn = <T>(value?: T): Promise<T | undefined> => sleep(0, value);
+    this.replace(require("node:timers/promises"), { setTimeout: sleep, setImmediate: turn });
+    // Threads of the pool would answer in an order of their own.
+    this.replace(require("node:fs/promises"), filesAtOnce());
     syncBuiltinESMExports();
   }
 
-  restore(): void {
-    for (const restore of this.#restores.splice(0).reverse()) restore();
-    syncBuiltinESMExports();
-    this.#timers.clear();
-  }
-
-  #replace(target: object, parts: Readonly<Record<string, unknown>>): void {
+  /** Replaces parts of a module or global until `restore`; call `syncBuiltinESMExports` after the last. */
+  replace(target: object, parts: Readonly<Record<string, unknown>>): void {
     for (const [name, value] of Object.entries(parts)) {
       const before = Object.getOwnPropertyDescriptor(target, name);
       Object.defineProperty(target, name, { value, configurable: true, writable: true });
@@ -109,19 +186,45 @@ export class VirtualTime {
       });
     }
   }
+
+  restore(): void {
+    for (const restore of this.#restores.splice(0).reverse()) restore();
+    syncBuiltinESMExports();
+  }
 }
 
 const require = createRequire(import.meta.url);
 const startOfTime = Date.UTC(2026, 0, 1);
+/** As in src/base/timing.ts. */
+const clockMs = 50;
+/** The event loop turns now and then: modules may be loading. */
+const stepsPerTurn = 100;
 
-interface Timer {
-  readonly at: number;
-  readonly priority: number;
-  readonly run: () => void;
+/**
+ * Runs all promises and `process.nextTick` callbacks that can continue without time passing, as Node does between two
+ * callbacks. Waiting for a turn of the event loop does the same and takes ten times as long.
+ */
+function continuePromises(): void {
+  (process as unknown as { _tickCallback(): void })._tickCallback();
 }
 
-function isEarlier(one: Timer, other: Timer): boolean {
-  return one.at < other.at || (one.at === other.at && one.priority < other.priority);
+/** The functions of `fs/promises` that the store and its seal use, done before the promise is returned. */
+function filesAtOnce(): Readonly<Record<string, unknown>> {
+  const { mkdirSync, writeFileSync, renameSync, rmSync, linkSync, readFileSync, statSync } = fs;
+  const works = {
+    mkdir: mkdirSync,
+    writeFile: writeFileSync,
+    rename: renameSync,
+    rm: rmSync,
+    link: linkSync,
+    readFile: readFileSync,
+    stat: statSync,
+  };
+  const atOnce =
+    (work: (...args: never[]) => unknown) =>
+    async (...args: never[]) =>
+      work(...args);
+  return Object.fromEntries(Object.entries(works).map(([name, work]) => [name, atOnce(work)]));
 }
 
 /** The handle that `setTimeout` returns. */
@@ -137,6 +240,7 @@ class Handle {
   ref = (): this => this;
   unref = (): this => this;
   hasRef = (): boolean => true;
+  refresh = (): this => this;
   [Symbol.dispose](): void {
     this.#time.cancel(this.id);
   }

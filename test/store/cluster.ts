@@ -32,7 +32,16 @@ export interface Cluster {
   query(sql: string): Promise<readonly Record<string, unknown>[]>;
   stop(): Promise<void>;
   start(): Promise<void>;
+  /** A copy that follows it. What is committed from then on is on both. */
+  createStandby(): Promise<Standby>;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface Standby {
+  readonly host: string;
+  readonly port: number;
+  /** Makes it a database of its own. */
+  promote(): Promise<void>;
 }
 
 const [host, user, password] = ["127.0.0.1", "guild", "pass/word %41"];
@@ -78,10 +87,10 @@ export async function startCluster(): Promise<Cluster> {
     run,
   );
   const port = await findPort();
-  let server: ChildProcess | undefined;
+  const servers = new Set<ChildProcess>();
   let schemas = 0;
 
-  async function start(): Promise<void> {
+  async function launch(data: string, at: number): Promise<ChildProcess> {
     const settings = [
       "ssl=on",
       `ssl_cert_file=${file("root.pem")}`,
@@ -91,39 +100,77 @@ export async function startCluster(): Promise<Cluster> {
     ];
     const args = [
       "-D",
-      file("data"),
+      data,
       "-k",
       folder,
       "-p",
-      String(port),
+      String(at),
       ...settings.flatMap((setting) => ["-c", setting]),
     ];
     const started = spawn(program("postgres"), args, {
       ...run,
       stdio: ["ignore", "ignore", "pipe"],
     });
-    server = started;
+    servers.add(started);
     await new Promise<void>((resolve, reject) => {
       let said = "";
       started.stderr.on("data", (chunk: Buffer) => {
         said += said.length < 100_000 ? chunk : "";
-        if (said.includes("ready to accept connections")) resolve();
+        if (/ready to accept (read-only )?connections/.test(said)) resolve();
       });
       started.once("exit", () => reject(new Error(`PostgreSQL did not start: ${said}`)));
     });
+    return started;
+  }
+
+  let server: ChildProcess | undefined;
+  async function start(): Promise<void> {
+    server = await launch(file("data"), port);
+  }
+
+  async function createStandby(): Promise<Standby> {
+    const data = file("standby");
+    const source = `host=${host} port=${port} user=${user}`;
+    const env = { ...process.env, PGPASSWORD: password };
+    execFileSync(program("pg_basebackup"), ["-d", source, "-D", data, "-R"], { ...run, env });
+    // Commits wait until the standby has them, so that none is lost with the first.
+    const standbyPort = await findPort();
+    await launch(data, standbyPort);
+    await query("ALTER SYSTEM SET synchronous_standby_names = '*'");
+    await query("SELECT pg_reload_conf()");
+    return {
+      host,
+      port: standbyPort,
+      async promote() {
+        await query("SELECT pg_promote()", standbyPort);
+        // It has copied this setting, and has no standby itself.
+        await query("ALTER SYSTEM RESET synchronous_standby_names", standbyPort);
+        await query("SELECT pg_reload_conf()", standbyPort);
+      },
+    };
+  }
+
+  async function query(sql: string, at = port): Promise<readonly Record<string, unknown>[]> {
+    const client = new pg.Client({ host, port: at, user, password, database: "postgres" });
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows as Record<string, unknown>[];
+    } finally {
+      await client.end();
+    }
   }
 
   /** Stops at once, as in a crash. */
-  async function stop(): Promise<void> {
-    const last = server;
-    server = undefined;
-    if (!last) return;
+  async function stop(last = server): Promise<void> {
+    if (!last || !servers.delete(last)) return;
     const exited = once(last, "exit");
     last.kill("SIGQUIT");
     await exited;
   }
 
-  const end = (): void => void server?.kill("SIGQUIT");
+  const end = (): void => {
+    for (const each of servers) each.kill("SIGQUIT");
+  };
   process.once("exit", end);
   await start();
   return {
@@ -134,20 +181,13 @@ export async function startCluster(): Promise<Cluster> {
     url({ schema = `s${++schemas}`, user: name = user, port: behind = port, more = "" } = {}) {
       return `postgres://${name}:${encodeURIComponent(password)}@${host}:${behind}/postgres?schema=${schema}${more}`;
     },
-    async query(sql) {
-      const client = new pg.Client({ host, port, user, password, database: "postgres" });
-      await client.connect();
-      try {
-        return (await client.query(sql)).rows as Record<string, unknown>[];
-      } finally {
-        await client.end();
-      }
-    },
-    stop,
+    query: (sql) => query(sql),
+    stop: () => stop(),
     start,
+    createStandby,
     async [Symbol.asyncDispose]() {
       process.off("exit", end);
-      await stop();
+      for (const each of [...servers]) await stop(each);
       rmSync(folder, { recursive: true, force: true });
     },
   };

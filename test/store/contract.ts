@@ -40,6 +40,17 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         });
       }));
 
+    test("describes calls that are given as functions before anything is read, in order", () =>
+      withStore(async (store) => {
+        for (const id of ["call_1", "call_2"]) store.calls.add(() => callRow({ id }));
+        store.calls.add(callRow({ id: "call_3" }));
+        store.calls.add(() => callRow({ id: "call_4" }));
+        const ids = (await store.calls.list()).map(({ id }) => id);
+        expect(ids).toEqual(["call_1", "call_2", "call_3", "call_4"]);
+        store.calls.add(() => callRow({ id: "call_5" }));
+        expect((await store.statistics()).total.calls).toBe(5);
+      }));
+
     test("tells people apart in calls, decisions and figures", () =>
       withStore(async (store) => {
         const [anna, ben] = ["anna@https://id.example", "ben"];

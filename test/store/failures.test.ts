@@ -20,7 +20,7 @@ import { auditDecisions } from "../../src/gateway/audit.ts";
 import type { Decision } from "../../src/gateway/trust.ts";
 import { Archive } from "../../src/store/archive.ts";
 import { appendAudit, type DatedEntry, verifyAudit } from "../../src/store/audit-table.ts";
-import { type PackedValue, packCall } from "../../src/store/calls.ts";
+import { packCalls } from "../../src/store/calls.ts";
 import {
   type OpenStoreOptions,
   openStore,
@@ -490,9 +490,11 @@ test("a writer that closes with rows to write leaves no timer, which would delay
   try {
     await new Promise<void>((resolve) => {
       const writer = new Writer(archive, ({ kind }) => kind === "closed" && resolve());
-      const values: PackedValue[] = [];
-      packCall(callRow({ id: "call_1" }), values);
-      writer.receive({ kind: "calls", batch: 1, values });
+      writer.receive({
+        kind: "calls",
+        batch: 1,
+        calls: packCalls([callRow({ id: "call_1" })]),
+      });
       writer.receive({ kind: "close" });
     });
     expect(vi.getTimerCount()).toBe(0);
@@ -549,4 +551,16 @@ describe("a decision that allows a call", () => {
     lock.exec("ROLLBACK");
     lock.close();
   });
+});
+
+test("errors of the disk and of locks are no fault of a row, others are", () => {
+  const seal = new Seal({ folder: "seal", place: "state.db", notify() {} });
+  const engine = new SqliteEngine({ path: "state.db", isReader: false, seal, notify() {} });
+  const isRowError = (errcode: number): boolean =>
+    engine.isRowError(Object.assign(new Error("simulated"), { errcode }));
+  // 261 is an extended code of BUSY.
+  expect([5, 6, 8, 10, 13, 14, 261].filter(isRowError)).toEqual([]);
+  expect([1, 7, 18, 19, 20].filter((code) => !isRowError(code))).toEqual([]);
+  // The addon says it without a code.
+  expect(engine.isRowError(new Error("database table is locked"))).toBe(false);
 });

@@ -8,6 +8,8 @@ import { HallError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { Secrets } from "../../src/base/log.ts";
 import { Scope } from "../../src/base/scope.ts";
+import { createExporter, type Span } from "../../src/gateway/otlp.ts";
+import { findRetries } from "../../src/hall/retries.ts";
 import { writeMetrics } from "../../src/server/http/metrics.ts";
 import { openDoor } from "../servers/door.ts";
 import { startHall } from "../servers/hall.ts";
@@ -87,6 +89,42 @@ describe("a call", () => {
     const [inner, outer] = await test.hall.store.calls.list();
     expect(inner).toMatchObject({ tool: "echo.echo", parent: outer?.id, root: outer?.id });
     expect(outer).toMatchObject({ tool: "nest.call", parent: null, root: outer?.id });
+  });
+
+  test("that was retried keeps its retries after a restart of the hall, without secrets", async () => {
+    const secrets = new Secrets();
+    secrets.add("key-of-the-shelf");
+    const store = { path: join(folder, "retries.db"), worker: built.worker };
+    let failures = 2;
+    const shelf = createToolkit(
+      "shelf",
+      {
+        read: {
+          annotations: { readOnlyHint: true },
+          run() {
+            if (failures-- > 0) throw new HallError("UNAVAILABLE", "no door for key-of-the-shelf");
+            return text("read");
+          },
+        },
+      },
+      { source: "registered" },
+    );
+    const first = await startHall({ toolkits: [shelf], secrets, store });
+    await first.hall.call("shelf.read");
+    await first.hall.call("shelf.read");
+    await first.hall.close();
+
+    await using second = await startHall({ store });
+    const [retried, plain] = await second.hall.store.calls.list();
+    expect(await findRetries(second.hall.store.retries, retried?.id ?? "")).toEqual(
+      Array.from({ length: 2 }, () => ({
+        call: retried?.id,
+        at: expect.any(Number),
+        delayMs: expect.any(Number),
+        reason: expect.stringMatching(/^no door for (?!key-of-the-shelf)/),
+      })),
+    );
+    expect(await findRetries(second.hall.store.retries, plain?.id ?? "")).toEqual([]);
   });
 
   test("is not read while the store is full; all calls are answered and recorded", async () => {
@@ -416,32 +454,48 @@ describe("traces", () => {
     expect(JSON.stringify(collector.spans)).not.toContain("s3cret");
   });
 
+  const span: Span = {
+    traceId: "a",
+    spanId: "b",
+    parentSpanId: undefined,
+    name: "n",
+    isNested: false,
+    startedAt: 1,
+    endedAt: 2,
+    errorType: undefined,
+    attributes: {},
+  };
+
   test("are sent again when the collector was unavailable", async () => {
-    await using collector = await openCollector([503]);
-    const { createExporter } = await import("../../src/gateway/otlp.ts");
+    await using collector = await openCollector([429, 502, 503, 504]);
     const warned: string[] = [];
     const exporter = createExporter({
       url: `${collector.url}/v1/traces`,
       log: { warn: (_: unknown, message: string) => void warned.push(message) } as never,
       everyMs: 5,
     });
-    exporter.send({
-      traceId: "a",
-      spanId: "b",
-      parentSpanId: undefined,
-      name: "n",
-      isNested: false,
-      startedAt: 1,
-      endedAt: 2,
-      errorType: undefined,
-      attributes: {},
-    });
+    exporter.send(span);
     await until(() => collector.spans.length === 1, "the span");
     await exporter.close();
-    expect(collector.paths).toEqual(["/v1/traces", "/v1/traces"]);
+    expect(collector.paths).toEqual(new Array(5).fill("/v1/traces"));
     expect(warned).toEqual([
       expect.stringContaining("cannot export traces"),
       "trace export works again",
     ]);
+  });
+
+  test("are dropped if the collector refuses them", async () => {
+    await using collector = await openCollector([400]);
+    const exporter = createExporter({
+      url: collector.url,
+      log: { warn: () => {} } as never,
+      everyMs: 5,
+    });
+    exporter.send(span);
+    await until(() => collector.paths.length === 1, "the refusal");
+    exporter.send({ ...span, name: "next" });
+    await until(() => collector.spans.length > 0, "the next span");
+    await exporter.close();
+    expect(collector.spans).toMatchObject([{ name: "next" }]);
   });
 });

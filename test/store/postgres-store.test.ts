@@ -138,8 +138,8 @@ test("while the database is down calls continue, durable writes are rejected, an
       each.calls.begin(callRow({ id: "refused", outcome: "running" })),
     );
     expect(await Promise.allSettled(refused)).toMatchObject([
-      { reason: { code: "UNAVAILABLE" } },
-      { reason: { code: "UNAVAILABLE" } },
+      { reason: { code: "UNAVAILABLE", details: { retryAfterSeconds: 1 } } },
+      { reason: { code: "UNAVAILABLE", details: { retryAfterSeconds: 1 } } },
     ]);
     expect(store.state()).toMatchObject({
       kind: "postgresql",

@@ -4,6 +4,8 @@ import { connect, createServer, type Socket } from "node:net";
 /** A proxy between a store and its database that can fail like a network. */
 export interface Proxy {
   readonly port: number;
+  /** Where new connections go. */
+  target: Address;
   /** Drops everything without closing the connections. */
   isSilent: boolean;
   /** Closes both connections instead of passing on the next answer to a message with this text. */
@@ -13,13 +15,15 @@ export interface Proxy {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function openProxy(target: {
+interface Address {
   readonly host: string;
   readonly port: number;
-}): Promise<Proxy> {
+}
+
+export async function openProxy(target: Address): Promise<Proxy> {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
-    const far = connect(target.port, target.host);
+    const far = connect(proxy.target.port, proxy.target.host);
     let isLost = false;
     for (const socket of [near, far]) {
       sockets.add(socket);
@@ -45,6 +49,7 @@ export async function openProxy(target: {
   await once(server, "listening");
   const address = server.address();
   const proxy: Proxy = {
+    target,
     port: typeof address === "object" && address ? address.port : 0,
     isSilent: false,
     loseAnswerTo: undefined,

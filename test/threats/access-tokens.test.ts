@@ -29,6 +29,7 @@ let door: Door;
 let foreign: GenerateKeyPairResult;
 let calls = 0;
 let skewMs = 0;
+let accessTokens: AccessTokens;
 beforeAll(async () => {
   issuer = await startIssuer("/realms/team");
   await issuer.addKey("key-1");
@@ -36,7 +37,7 @@ beforeAll(async () => {
   foreign = await generateKeyPair("RS256", { extractable: true });
   stranger = await startIssuer();
   await stranger.addKey("key-1");
-  const accessTokens = new AccessTokens({
+  accessTokens = new AccessTokens({
     issuers: {
       team: {
         url: issuer.url,
@@ -316,13 +317,50 @@ describe("lacks rights:", () => {
     expect(reply.status).toBe(403);
     expect(reply.headers["www-authenticate"]).toContain('scope="read"');
   });
+
+  test("call does not allow to register, and the scope that is named does", async () => {
+    const tool = { name: "greeter", description: "Greets people by name.", version: "1.0.0" };
+    const register = { jsonrpc: "2.0", id: 1, method: "tools/register", params: { tool } };
+    const post = async (path: string, body: JsonObject, scope: string): Promise<Reply> => {
+      const headers = { ...bearer(await sign({ scope })), "content-type": "application/json" };
+      return door.send({ method: "POST", path, headers, body: JSON.stringify(body) });
+    };
+    for (const [path, body] of [
+      ["/mcp", register] as const,
+      ["/api/toolkits", { tool }] as const,
+    ]) {
+      const refused = await post(path, body, "call");
+      expect(refused.status).toBe(403);
+      expect(refused.headers["www-authenticate"]).toMatch(
+        /error="insufficient_scope", resource_metadata=".*", scope="register:greeter"$/,
+      );
+      // The scope is enough: now it is about what is registered.
+      const stepped = await post(path, body, "call register:greeter");
+      expect(stepped.headers["www-authenticate"]).toBeUndefined();
+      expect(stepped.text).toContain("functions");
+    }
+    const injected = { tool: { ...tool, name: 'x", scope="admin' } };
+    const reply = await post("/api/toolkits", injected, "call");
+    expect(reply.headers["www-authenticate"]).toBeUndefined();
+    expect(reply.status).toBe(403);
+  });
 });
 
 describe("a page", () => {
-  test("is not opened with an access token, nor twice with a code", async () => {
+  test("is not opened with a refused access token, nor twice with a code", async () => {
     const folder = mkdtempSync(join(tmpdir(), "guildhall-page-"));
-    const sessions = openPageSessions({ token: doorToken, named: openNamedTokens(folder), folder });
-    expect(await sessions.open({ token: await sign({ scope: "admin" }) })).toBeUndefined();
+    const named = openNamedTokens(folder);
+    const sessions = openPageSessions({ token: doorToken, named, accessTokens, folder });
+    const refused = [{ exp: now() - 60 }, { aud: "https://else.example" }, { sub: undefined }];
+    for (const claims of refused)
+      expect(await sessions.open({ token: await sign(claims) })).toBeUndefined();
+    const opened = await sessions.open({ token: await sign({ exp: now() + 30 }) });
+    const { id = "", csrf = "" } = opened ?? {};
+    expect(await sessions.find(id, csrf)).toMatchObject({ rights: { scopes: ["call"] } });
+    expect(await sessions.find(id, `${csrf}x`)).toBeUndefined();
+    // It ends with the token.
+    skewMs = 60_000;
+    expect(await sessions.find(id, csrf)).toBeUndefined();
     const code = sessions.createCode();
     expect(await sessions.open({ code })).toBeDefined();
     expect(await sessions.open({ code })).toBeUndefined();

@@ -123,6 +123,14 @@ test.each(bombs)("%s is bounded, and the next program runs", async (_, code) => 
   expect((await session.run("1 + 1")).values).toEqual(["2"]);
 });
 
+test("a program has 128 MiB, however it fills them", async () => {
+  await using fresh = new JsSession();
+  const { condition } = await fresh.run("const a = []; for (;;) a.push(new Array(1e5).fill(0))");
+  expect(condition?.type).toBe("MEMORY-BUDGET-EXCEEDED");
+  expect(fresh.heapMb).toBeGreaterThan(100);
+  expect(fresh.heapMb).toBeLessThan(200);
+});
+
 test("a program that changes the built-in objects changes only its own", async () => {
   await session.run(
     "Object.prototype.polluted = 1; Array.prototype.map = () => 'mapped'; JSON.stringify = () => '{}'; Promise = null; String.prototype.includes = () => true; globalThis.tools = null",

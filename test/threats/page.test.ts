@@ -157,8 +157,8 @@ describe("signing in to the page", () => {
       folder,
       now: () => site.now,
     });
-    expect(site.sessions.find(id, csrf)).toBeDefined();
-    expect(other.find(id, csrf)).toBeUndefined();
+    expect(await site.sessions.find(id, csrf)).toBeDefined();
+    expect(await other.find(id, csrf)).toBeUndefined();
   });
 });
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { findProject } from "../../src/config/find-project.ts";
+import { findProject } from "../../src/config/files.ts";
 
 let root: string;
 beforeEach(() => {

@@ -4,7 +4,7 @@ import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import { policyFoldersOf } from "../../src/config/policy-files.ts";
+import { policyFoldersOf } from "../../src/config/load.ts";
 import { createPageHost } from "../../src/hall/page/host.ts";
 import { policiesChanged } from "../../src/hall/policies.ts";
 import type { Settings } from "../../src/hall/settings.ts";
@@ -197,7 +197,7 @@ test("the registry dialect and its REST form show and change only what is allowe
 test("the page shows, approves and administers within the policies", async () => {
   const settings = { folder: "/p" } as Settings;
   const page = createPageHost({ hall: door.hall, followTrust: async () => {} }, settings);
-  const guest = identityOf("guest") as Identity;
+  const guest = { ...(identityOf("guest") as Identity), session: "s1" };
   await expect(page.ask("makeChange", {}, guest)).rejects.toThrow("guests-do-not-administer");
   const target = door.hall.registry.getTool("desk.tidy");
   const { token } = door.hall.approvals.leave({
@@ -214,7 +214,7 @@ test("the page shows, approves and administers within the policies", async () =>
   await expect(page.ask("approve", answer, guest)).rejects.toThrow(
     "nobody-approves-for-themselves",
   );
-  const owner = identityOf("owner") as Identity;
+  const owner = { ...(identityOf("owner") as Identity), session: "s2" };
   expect(await page.ask("approve", answer, owner)).toEqual({ tool: "desk.tidy" });
   page.close();
 });

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { openDatabase } from "../../src/store/sqlite.ts";
-import type { Home, Ran } from "../servers/home.ts";
+import { type Home, type Ran, runCommand } from "../servers/home.ts";
 import { ciToken, docsPort, makeOldHome } from "../servers/old-home.ts";
 import { spawnHall } from "../servers/process.ts";
 import { watchProcess } from "../servers/serve-process.ts";
@@ -47,6 +47,11 @@ test("servers approved by 0.1 start unasked, and one screen reviews their defini
       stderr: expect.stringContaining(held),
     });
   expect((await run(home, "diff")).stdout).toContain(`${held.slice(4)}: delete_note, list_notes`);
+  const { GUILDHALL__DEFAULTS__SANDBOX: _off, ...env } = home.env;
+  const status = await runCommand([cli, "status"], { cwd: home.project, env });
+  expect(status.stdout.replace(/\s+/g, " ")).toMatch(
+    /not in a sandbox: (notes, shelf|shelf, notes) \(approved before Guildhall had sandboxes\)/,
+  );
 
   // Without a person the servers are refreshed, nothing is approved, and the groups keep their tools.
   expect(await run(home, "build --yes")).toMatchObject({ code: 77 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { analyze } from "../../src/toolkits/document/analysis.ts";
-import type { AnalysisType } from "../../src/toolkits/document/terms.ts";
+import type { AnalysisType } from "../../src/toolkits/document/text.ts";
 import {
   type LabelledOpinion,
   type LabelledText,

@@ -103,13 +103,33 @@ test("a search that finds nothing good says how many servers it could not look t
   const down = (id: string) =>
     createToolkit(id, {}, { problem: () => "/home/me/bin/gone was not found" });
   await using hall = await startHall({ toolkits: [...createShop(), down("gone"), down("lost")] });
-  const fitting = await find(hall.connect(), { task: "read a file" });
+  const client = hall.connect();
+  const fitting = await find(client, { task: "read a file" });
   expect(fitting.found.notes).toBeUndefined();
-  const other = await find(hall.connect(), { task: "feed the penguins" });
+  const other = await find(client, { task: "feed the penguins" });
   expect(other.found.notes).toEqual([
     "not searched: 2 servers unavailable; the user sees them in `guildhall status`",
   ]);
   expect(other.text).not.toContain("/home/me");
+});
+
+test("a conversation hears of servers that are down once, and again when that changes", async () => {
+  const problems: Record<string, string | undefined> = { gone: "it exited", lost: undefined };
+  const toolkits = ["gone", "lost"].map((id) =>
+    createToolkit(id, {}, { problem: () => problems[id] }),
+  );
+  await using hall = await startHall({ toolkits: [...createShop(), ...toolkits] });
+  const client = hall.connect();
+  const notes = async (from: RawClient) =>
+    (await find(from, { task: "feed the penguins" })).found.notes;
+  const one = "not searched: 1 server unavailable; the user sees them in `guildhall status`";
+  expect([await notes(client), await notes(client)]).toEqual([[one], undefined]);
+  expect(await notes(hall.connect())).toEqual([one]);
+  problems.lost = "it exited too";
+  expect([await notes(client), await notes(client)]).toEqual([
+    [one.replace("1 server", "2 servers")],
+    undefined,
+  ]);
 });
 
 test.each(["gone.read_file", "gone__read_file"])(
@@ -132,6 +152,24 @@ test("a tool whose toolkit is down is found and marked", async () => {
   const { found, text } = await find(hall.connect(), { task: "weather forecast", limit: 1 });
   expect(found.tools).toMatchObject([{ unavailable: "it exited with code 1" }]);
   expect(text).toContain("not available right now: it exited with code 1");
+});
+
+test("why a tool is down is said without local folders", async () => {
+  const said = {
+    '"/home/ana/bin/node" was not found': '"node" was not found',
+    "cannot read ~/.config/weather/key.json: no such file": "cannot read key.json: no such file",
+    "C:\\Users\\ana\\run.exe exited with code 1": "run.exe exited with code 1",
+    "GET https://example.com/v1/sse answered 502": "GET https://example.com/v1/sse answered 502",
+    "and/or 3/4 of it failed": "and/or 3/4 of it failed",
+  };
+  let problem = "";
+  const weather = createShelf("weather", stock.weather, { problem: () => problem });
+  await using hall = await startHall({ toolkits: [weather] });
+  for (const [reason, told] of Object.entries(said)) {
+    problem = reason;
+    const { found } = await find(hall.connect(), { task: "weather forecast", limit: 1 });
+    expect(found.tools).toMatchObject([{ unavailable: told }]);
+  }
 });
 
 test("the same tool of three servers is found once, with the names of the others", async () => {

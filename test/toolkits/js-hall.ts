@@ -36,6 +36,11 @@ export class JsSession implements AsyncDisposable {
     }
   }
 
+  /** Of its thread, with the memory of QuickJS. */
+  get heapMb(): number {
+    return this.#thread.heapMb;
+  }
+
   async #serve(text: string): Promise<string> {
     this.#open += 1;
     this.atOnce = Math.max(this.atOnce, this.#open);

@@ -63,6 +63,27 @@ test("content is shown once, and dropped content is reported", async () => {
   expect(gone.data.condition?.message).toContain("no longer available");
 });
 
+const shop = createToolkit("shop", {
+  list_pets: {
+    annotations: { readOnlyHint: true },
+    run: () => ({ content: [{ type: "text", text: '{"pets":["Rex"]}' }] }),
+  },
+});
+
+test.each([
+  ['(jref (shop:list-pets) "pets" 0)', '"Rex"'],
+  ['(jref "no JSON" "pets")', "invalid JSON"],
+  ["(show (shop:list-pets))", "show takes an image or a file that a tool returned"],
+  ["(shop.list_pets)", "write (shop:list-pets :argument value)"],
+  ["(shop__list_pets)", "write (shop:list-pets :argument value)"],
+])("%s reads JSON in a text, or says why it cannot", async (program, answer) => {
+  await using hall = await startHall({ toolkits: [shop], workers });
+  const client = hall.connect();
+  await client.greet("2025-11-25");
+  const { text } = await evaluate(client, program);
+  expect(text).toContain(answer);
+});
+
 test("a program resumed after an approval shows content from before it", async () => {
   await using world = await openWorld({ trusted: ["camera.photo"], hall: { workers } });
   await world.door.hall.registry.add(camera);

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import { HallError } from "../../src/base/errors.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { Caller } from "../../src/tool.ts";
-import { ProgramSessions } from "../../src/toolkits/programs/sessions.ts";
+import { ProgramSessions, refuseCalls } from "../../src/toolkits/programs/sessions.ts";
 import type { ProgramThread } from "../../src/toolkits/programs/thread.ts";
 import { until } from "../servers/until.ts";
 import { workers } from "./lisp-hall.ts";
@@ -14,13 +15,19 @@ interface Fixture extends AsyncDisposable {
   use(principal: string, handle?: string): Promise<string>;
 }
 
-function openSessions(sessionsMax: number, ownMax: number, idleMsMax?: number): Fixture {
+function openSessions(
+  sessionsMax: number,
+  ownMax: number,
+  idleMsMax?: number,
+  heapMbMax?: number,
+): Fixture {
   const sessions = new ProgramSessions({
     workers,
     limits: { timeoutMs: 1_000, outputCharacters: 1_000, calls: 1 },
     sessionsMax,
     ownMax,
     idleMsMax,
+    heapMbMax,
   });
   return {
     sessions,
@@ -169,4 +176,38 @@ test("a replaced session ends after the answer of the one that replaced it", asy
   });
   expect(wasAlive).toBe(true);
   await until(() => !first.isAlive, "the replaced thread ends");
+});
+
+const evaluateOrder = {
+  kind: "evaluate",
+  mode: "explore",
+  limits: { timeoutMs: 20_000, outputCharacters: 1_000, calls: 0 },
+  tools: [],
+} as const;
+
+test("sessions that need too much memory together end: idle ones first, then the largest that runs", async () => {
+  await using fixture = openSessions(8, 8, undefined, 100);
+  const scope = new Scope();
+  const evaluate = (code: string, handle?: string) =>
+    fixture.sessions.use(
+      { caller: caller("ann"), scope, language: "lisp", handle },
+      async (session) => {
+        await session.thread.run({ ...evaluateOrder, code }, "evaluated", {
+          scope,
+          serve: refuseCalls,
+        });
+        return session.handle;
+      },
+    );
+  const keep = "(defvar *kept* (make-list 300000))";
+  const idle = await evaluate(keep);
+  expect(await evaluate("(length *kept*)", idle)).toBe(idle);
+  const spin = Array.from({ length: 4 }, () => evaluate(`${keep} (loop)`));
+  await expect(Promise.race(spin)).rejects.toMatchObject({
+    code: "BUDGET",
+    message: expect.stringContaining("together"),
+  });
+  await expect(evaluate("1", idle)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  scope.cancel(new HallError("CANCELLED", "enough"));
+  await Promise.allSettled(spin);
 });

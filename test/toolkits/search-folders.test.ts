@@ -18,8 +18,8 @@ import { Scope } from "../../src/base/scope.ts";
 import { openDatabase } from "../../src/store/sqlite.ts";
 import { createDocumentReader, type DocumentReader } from "../../src/toolkits/document/reader.ts";
 import { createFolderSearch, type FoldersOptions } from "../../src/toolkits/search/folders.ts";
-import type { SearchQuery } from "../../src/toolkits/search/provider.ts";
 import { createSearchToolkit } from "../../src/toolkits/search/search.ts";
+import type { SearchQuery } from "../../src/toolkits/search/web.ts";
 import { until } from "../servers/until.ts";
 import { buildWorker, makeDocx, makePdf } from "./documents.ts";
 

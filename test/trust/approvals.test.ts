@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { approvalMsMax, createApprovals, type Subject } from "../../src/trust/approvals.ts";
 import { createToolkit } from "../servers/toolkits.ts";
 
-/** Questions about calls: a yes lets one call through, the one it was given for, in time. */
+/** Questions about calls: an approval lets one call through, the one it was given for, in time. */
 const toolkit = createToolkit("files", {});
 const tool = { name: "delete", inputSchema: { type: "object" } };
 const target = { toolkit, tool, fullName: "files.delete" };

@@ -588,7 +588,7 @@ async function tokenOf(
 ): Promise<string> {
   const answer = JSON.stringify(await client.request("tools/call", { name, arguments: args }));
   const pending = door.hall.approvals.pending().at(-1);
-  if (!pending) throw new Error(`${name} was not refused for want of a yes`);
+  if (!pending) throw new Error(`${name} was not refused for missing approval`);
   expect(answer).not.toContain(pending.token);
   return pending.token;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { bootTime } from "../../src/base/timing.ts";
+import type { Tool } from "../../src/tool.ts";
 import { type Grant, noteTime } from "../../src/trust/ledger.ts";
 import { pinOf } from "../../src/trust/pin.ts";
 import { createTrust } from "../../src/trust/trust.ts";
@@ -35,7 +36,24 @@ function levelOf({ door }: World, name: string): string | undefined {
   return target && door.hall.trust?.judge(target).level;
 }
 
+/** How the tools of a server are described in a list. */
+async function describedIn(client: RawClient, server: string): Promise<readonly unknown[]> {
+  const { tools } = (await client.result("tools/list")) as { readonly tools: readonly Tool[] };
+  return tools.filter(({ name }) => name.startsWith(server)).map(({ description }) => description);
+}
+
 describe("levels", () => {
+  test("what another process has reviewed is listed as it is, before any call", async () => {
+    await using world = await openWorld();
+    const client = await world.connect();
+    const before = await describedIn(client, "files");
+    const { servers } = await world.ledger.read();
+    await world.ledger.change((entries) => ({ ...entries, servers: {} }));
+    expect(await describedIn(client, "files")).not.toEqual(before);
+    await world.ledger.change((entries) => ({ ...entries, servers }));
+    expect(await describedIn(client, "files")).toEqual(before);
+  });
+
   test("all tools of servers start untrusted; a review lifts them to verified, a grant to trusted, and nothing else does", async () => {
     await using world = await openWorld();
     const names = world.door.hall.registry

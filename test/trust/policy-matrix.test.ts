@@ -131,6 +131,46 @@ test("200 decisions are those of a naive reading, and of Cedar over all policies
   expect(count).toBe(200);
 });
 
+test("of forty policies that can apply, exactly those that do are named, and a failing one denies", async () => {
+  const forty = Array.from({ length: 40 }, (_, at) => {
+    const path = `context.arguments.getTag("path") like "*/${at}/*"`;
+    const tests = [`context.arguments.hasTag("path") && ${path}`, "context.taint.outside"];
+    return `@id("p${at}") forbid (principal, action == Action::"call", resource)
+      when { ${tests.slice(0, (at % 2) + 1).join(" && ")} };`;
+  });
+  const overflow = `@id("sum") forbid (principal, action == Action::"call", resource)
+    when { context.numbers.hasTag("n") && context.numbers.getTag("n") * 9007199254740991 > 5 };`;
+  const ours = new Policies();
+  const inexact = overflow.replace("9007199254740991", "9007199254740992");
+  await ours.replace([{ file: "many.cedar", text: inexact, isProject: false }]);
+  expect(ours.problems).toEqual([
+    "many.cedar:1: a number is larger than 9007199254740991; write a smaller one",
+  ]);
+  await ours.replace([
+    { file: "many.cedar", text: [...forty, overflow].join(""), isProject: false },
+  ]);
+  expect(ours.problems).toEqual([]);
+
+  const target = targetOf("files.read_file");
+  const rule = (args: JsonObject, outside?: string): unknown => {
+    const { allows, by, failure } = ours.rule({
+      caller: { client: "test" },
+      action: "call",
+      subject: { tool: target },
+      arguments: args,
+      taint: outside === undefined ? {} : { outside },
+    });
+    return [allows, by.map(({ name }) => name).sort(), failure !== undefined];
+  };
+  expect(rule({})).toEqual([true, [], false]);
+  expect(rule({ path: "/home/a" })).toEqual([true, [], false]);
+  expect(rule({ path: "/etc/7/x" })).toEqual([true, [], false]);
+  expect(rule({ path: "/etc/7/x" }, "a page")).toEqual([false, ["p7"], false]);
+  expect(rule({ path: "/8/7/12/x" })).toEqual([false, ["p12", "p8"], false]);
+  expect(rule({ n: 2_000 })).toEqual([false, ["sum"], true]);
+  expect(rule({ n: 0 })).toEqual([true, [], false]);
+});
+
 /** Cedar alone: the files as they are, and every entity. */
 function askCedar(
   { caller, subject, arguments: args = {}, taint }: PolicyRequest,

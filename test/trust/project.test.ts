@@ -13,10 +13,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createLog, Secrets } from "../../src/base/log.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { ServerConfig } from "../../src/config/schema.ts";
+import { written } from "../../src/config/variables.ts";
 import { openReview, type ReviewSession, reviewDiscoveries } from "../../src/hall/review.ts";
 import type { Settings } from "../../src/hall/settings.ts";
 import { isOpenToOthers, openNamedTokens } from "../../src/server/http/tokens.ts";
 import { openLedger } from "../../src/trust/ledger.ts";
+import { refusePackage, reviewServer } from "../../src/trust/review.ts";
 import { describeSource, sourceOf } from "../../src/upstream/source.ts";
 import { openDoor } from "../servers/door.ts";
 import { reviewWith } from "../servers/reviewing.ts";
@@ -122,6 +124,14 @@ describe("the approved facts of a server", () => {
     expect(sourceOf(await load(now))).not.toBe(sourceOf(await load(approved)));
   });
 
+  test("is the address where no file has the entry", async () => {
+    const sourceAt = async (url: string): Promise<string> => {
+      const { [written]: _texts, ...config } = await load({ url });
+      return sourceOf(config);
+    };
+    expect(await sourceAt("https://box.example")).not.toBe(await sourceAt("https://b.example"));
+  });
+
   test("is another value of the same variable, and the same after other keys of the entry", async () => {
     const approved = sourceOf(await load(remote(of("TRACE"))));
     expect(sourceOf(await load(remote(of("TRACE")), { TRACE: "2" }))).toBe(approved);
@@ -162,6 +172,7 @@ describe("a review on a terminal", () => {
     config: {
       mcpServers: { box: config },
       toolkits: [],
+      defaults: { sandbox: "off" },
       store: {},
       trust: { policy: "destructive", servers: {}, tools: {}, unguarded: [] },
     },
@@ -301,7 +312,7 @@ describe("named tokens", () => {
     expect(await call("wrong-token-wrong-token")).toBe(401);
     for (const token of [ci, desk, door.token, undefined]) await call(token);
     expect(callers).toEqual(["ci", "desk", "token", "local"]);
-    // Each has asked for itself: a yes to one is none to the others.
+    // Each has asked for itself: approving one does not approve the others.
     const pending = door.hall.approvals.pending();
     expect(pending.map(({ caller }) => caller)).toEqual(["ci", "desk", "token", "local"]);
     door.hall.approvals.answer(pending[0]?.token ?? "", "once");
@@ -310,4 +321,14 @@ describe("named tokens", () => {
     await tokens.revoke("ci");
     expect(await call(ci)).toBe(401);
   });
+});
+
+test("an installed package runs with the contents that were approved, and with no others", () => {
+  const source = "npx box@1.0.0";
+  const review = { ...reviewServer({ source, reached: "box", tools: [] }), integrity: "sha512-a" };
+  const refusalOf = (integrity: string | undefined): string | undefined =>
+    refusePackage(review, source, { name: "box", version: "1.0.0", integrity });
+  expect(refusalOf("sha512-a")).toBeUndefined();
+  expect(refusalOf("sha512-b")).toContain("other contents than you approved (now sha512-b");
+  expect(refusalOf(undefined)).toContain("now without a digest");
 });

@@ -18,7 +18,7 @@ interface Waiting extends World {
   readonly left: PendingApproval[];
 }
 
-/** A hall whose approvals are answered elsewhere, with a client that cannot ask; from here on time stands still. */
+/** A hall whose approvals are answered elsewhere, with a client that cannot ask; from here on time is frozen. */
 async function openWaiting(): Promise<Waiting> {
   const left: PendingApproval[] = [];
   const world = await openWorld({ hall: { approvalLeft: (pending) => void left.push(pending) } });

@@ -4,8 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createLog, Secrets } from "../../src/base/log.ts";
-import type { Picture } from "../../src/tui/picture.ts";
-import { decodePicture } from "../../src/tui/picture-worker.ts";
 import { TuiSession, type TuiSessionOptions } from "../../src/tui/session.ts";
 import type { RunView, TuiState } from "../../src/tui/state.ts";
 import { type ClientConfig, type ClientTarget, createServerTarget } from "../../src/tui/target.ts";
@@ -69,15 +67,6 @@ function firstLine(child: ChildProcess): Promise<string> {
   });
 }
 
-/** Decodes in this thread: on Node 20 a worker cannot start from TypeScript. */
-export async function decodeHere(bytes: Uint8Array): Promise<Picture | undefined> {
-  try {
-    return decodePicture(Buffer.from(bytes));
-  } catch {
-    return undefined;
-  }
-}
-
 export function benchOf(
   target: ClientTarget,
   folder: string,
@@ -90,7 +79,6 @@ export function benchOf(
     secrets: new Secrets(),
     intervalMs: 5,
     pollMs: 0,
-    readPicture: decodeHere,
     ...more,
   });
   const until: ClientBench["until"] = (isSo) =>

@@ -77,7 +77,7 @@ describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s"
       kind: "cancelled",
       failure: { message: "speckit.tasks was cancelled", mayRetry: true },
     });
-    // The line goes on, and what was sent before this call has been heard.
+    // The connection continues, and everything sent before this call has arrived.
     await bench.session.send({ kind: "select tool", name: "refuse" });
     await bench.session.send({ kind: "fill tool", field: "code", text: "-32000" });
     await bench.session.send({ kind: "call tool" });
@@ -167,7 +167,7 @@ test("a call that is silent for too long times out, and the server is notified",
       mayRetry: true,
     },
   });
-  // It stands below the output; there it would be said twice.
+  // It is below the output; here it would appear twice.
   expect(run.output.lines.filter(({ source }) => source !== "progress")).toEqual([]);
   await bench.session.close();
   expect(bench.journal()).toEqual(
@@ -260,7 +260,7 @@ test("a server that crashes during a call is restarted, and typed text is kept",
   expect(lost.connection).toMatchObject({
     failure: { message: expect.stringContaining("exited with code 3") },
   });
-  // A call that cannot go out is told of, and leaves everything as it is.
+  // A call that cannot be sent is reported and changes nothing.
   await bench.session.send({ kind: "call tool" });
   expect(bench.state().notices.at(-1)).toMatchObject({
     level: "error",
@@ -400,7 +400,7 @@ test("a missing program is named in the failure and retried", async () => {
   expect((await again).connection).toMatchObject({ attempt: 2, failure });
 });
 
-test("images are saved and shown, text is sanitised, and a command's streams stay apart", async () => {
+test("images are saved, text is sanitised, and a command's streams stay apart", async () => {
   await using bench = await openForeign();
   const { tools } = await bench.until(({ tools: { load } }) => load.kind === "loaded");
   expect(tools.items.find(({ name }) => name === "paint")?.description).toBe(
@@ -413,12 +413,6 @@ test("images are saved and shown, text is sanitised, and a command's streams sta
   expect(shown).toBe("abc");
   expect(saved).toMatch(/^image saved to \.guildhall\/saved\/image-[0-9a-f]{8}\.png$/);
   expect(red).toMatch(/^image saved to /);
-  // What is no image is saved; what is one is shown too.
-  expect(run.output.lines.map(({ picture }) => picture && [...picture.pixels])).toEqual([
-    undefined,
-    undefined,
-    [255, 0, 0, 255],
-  ]);
   const [file = ""] = run.state.kind === "completed" ? run.state.saved : [];
   expect(readFileSync(join(bench.folder, file), "utf8")).toBe("picture");
   await bench.session.send({ kind: "select tool", name: "speckit.implement" });
@@ -433,7 +427,7 @@ test("images are saved and shown, text is sanitised, and a command's streams sta
   });
 });
 
-test("without write access, calls work without a log and images are still shown", async () => {
+test("without write access, calls work without a log", async () => {
   await using bench = await openForeign();
   writeFileSync(join(bench.folder, ".guildhall"), "no folder");
   await bench.until(({ tools }) => tools.load.kind === "loaded");
@@ -442,7 +436,6 @@ test("without write access, calls work without a log and images are still shown"
   const run = await bench.ended();
   expect(run).toMatchObject({ state: { kind: "completed", saved: [] }, logPath: undefined });
   expect(outputOf(run, "out")[2]).toMatch(/^cannot save the image: E/);
-  expect(run.output.lines[2]?.picture).toBeDefined();
 });
 
 test("a new feature gets the project's numbering", async () => {

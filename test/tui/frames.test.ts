@@ -14,7 +14,6 @@ import {
   now,
   output,
   pageQuestion,
-  picture,
   question,
   runOf,
   stateAt,
@@ -142,30 +141,6 @@ const scenes: Readonly<
     ],
     view: toolOpen,
   },
-  "run-picture": {
-    events: [
-      {
-        kind: "run started",
-        run: runOf({ id: "t1", kind: "tool", tool: "weather.map", about: "" }),
-      },
-      {
-        kind: "output",
-        run: "t1",
-        lines: [{ source: "out", text: "image saved to .guildhall/saved/map.png", picture }],
-      },
-      {
-        kind: "run ended",
-        run: "t1",
-        state: {
-          kind: "completed",
-          endedAt: now - 74_000,
-          result: {},
-          saved: [".guildhall/saved/map.png"],
-        },
-      },
-      intended({ kind: "show run", run: "t1" }),
-    ],
-  },
   agents: {
     events: [
       tools,
@@ -270,7 +245,7 @@ function frameOf(
 ): string {
   const { events, view = initialView } = scenes[name] ?? { events: [] };
   const moment = { state: stateAt(size, events), view, now };
-  return drawFrame(moment, { hasColours, colourDepth: 24 });
+  return drawFrame(moment, hasColours);
 }
 
 for (const [columns, rows] of [
@@ -306,20 +281,6 @@ test("without colours there are none, and the selection is still visible", () =>
   expect(frameOf("features", { columns: 80, rows: 24 })).toContain("\u001b[7m");
 });
 
-test("a picture is drawn in its colours, within the pane, above its caption", () => {
-  const lines = frameOf("run-picture", { columns: 80, rows: 24 }, true).split("\n");
-  const art = lines.filter((line) => line.includes("▀"));
-  expect(lines).toHaveLength(24);
-  expect(art).toHaveLength(12);
-  expect(lines.lastIndexOf(art.at(-1) ?? "")).toBe(
-    lines.findIndex((line) => line.includes("image saved")) - 1,
-  );
-  for (const line of art) expect(stripVTControlCharacters(line)).toMatch(/^ {2}▀{32}$/);
-  // The sun, in front and behind.
-  expect(art.join("")).toContain("38;2;255;240;120");
-  expect(art.join("")).toContain("48;2;255;240;120");
-});
-
 test("control characters in any part of the state do not reach the terminal", () => {
   const name = "\u001b]0;title\u0007\u009b2J\u202e";
   const events = [
@@ -330,7 +291,7 @@ test("control characters in any part of the state do not reach the terminal", ()
   ] as const;
   const frame = drawFrame(
     { state: stateAt({ columns: 80, rows: 24 }, events), view: initialView, now },
-    { hasColours: true, colourDepth: 24 },
+    true,
   );
   // biome-ignore lint/suspicious/noControlCharactersInRegex: only our own styles may remain
   expect(frame.replace(/\u001b\[[\d;]*m|\n/g, "")).not.toMatch(/[\p{Cc}\u202e]/u);

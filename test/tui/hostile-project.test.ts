@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Secrets } from "../../src/base/log.ts";
 import { makeProjectFolder, openProjectFile } from "../../src/base/project-files.ts";
-import { readFeatures } from "../../src/tui/features.ts";
+import { readFeatures } from "../../src/tui/loader.ts";
 import { openRunLog } from "../../src/tui/output.ts";
 import { showResult } from "../../src/tui/result.ts";
 import { makeFolder } from "./client-bench.ts";
@@ -68,7 +68,7 @@ test("logs and saved images are never written through a link", async () => {
   const options = { folder, about: "", tool: "t", secrets: new Secrets(), now: () => new Date() };
   expect(openRunLog(options)).toBe(undefined);
   const picture = { content: [{ type: "image", mimeType: "image/png", data: "AAAA" }] };
-  expect(await showResult(picture, folder)).toEqual({
+  expect(showResult(picture, folder)).toEqual({
     saved: [],
     lines: [{ source: "out", text: expect.stringMatching(/^cannot save the image: .* is a link/) }],
   });

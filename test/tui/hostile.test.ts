@@ -8,8 +8,7 @@ import { createForm, fillForm, problemOf, readForm, textOf } from "../../src/tui
 import { readTools } from "../../src/tui/loader.ts";
 import { appendOutput, emptyOutput } from "../../src/tui/output.ts";
 import { formLines } from "../../src/tui/parts/form.ts";
-import { reduceIntention } from "../../src/tui/reduce-intention.ts";
-import { reduce } from "../../src/tui/reducer.ts";
+import { reduce, reduceIntention } from "../../src/tui/reducer.ts";
 import { createServerTarget } from "../../src/tui/target.ts";
 import { initialView } from "../../src/tui/view.ts";
 import { startScripted } from "../servers/scripted.ts";

@@ -1,7 +1,6 @@
 import { type Intention, set, type TuiEvent } from "../../src/tui/events.ts";
 import { createForm } from "../../src/tui/form.ts";
 import { emptyOutput, type OutputLine } from "../../src/tui/output.ts";
-import type { Picture } from "../../src/tui/picture.ts";
 import { readPage } from "../../src/tui/questions.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import {
@@ -164,19 +163,6 @@ export const output: readonly OutputLine[] = [
     (_value, index): OutputLine => ({ source: "out", text: `line ${index + 1}` }),
   ),
 ];
-
-/** A sun over the sea. */
-export const picture: Picture = {
-  width: 64,
-  height: 48,
-  pixels: Uint8Array.from(
-    Array.from({ length: 64 * 48 }, (_value, index) => {
-      const [x, y] = [index % 64, Math.floor(index / 64)];
-      if (Math.hypot(x - 44, y - 14) < 9) return [255, 240, 120, 255];
-      return y < 30 ? [40, 90 + y * 2, 170, 255] : [10, 40 + ((x + y) % 5) * 12, 90, 255];
-    }).flat(),
-  ),
-};
 
 export const tools: TuiEvent = {
   kind: "tools",

@@ -26,7 +26,6 @@ import {
 } from "./moments.ts";
 
 const size = { columns: 80, rows: 24 };
-const plain = { hasColours: false, colourDepth: 1 };
 
 interface Pressed {
   readonly state: TuiState;
@@ -61,7 +60,7 @@ test.each(screenNames)("digits, ? and q mean the same on the screen %s", (screen
   expect(type(there, "?").state).toMatchObject({ isHelpShown: true, screen });
   expect(type(there, "?2").state).toMatchObject({ isHelpShown: false, screen: tabs[1] });
   expect(type(there, "q").acts).toEqual([{ kind: "quit" }]);
-  const frame = drawFrame({ state: stateAt(size, there), view: initialView, now }, plain);
+  const frame = drawFrame({ state: stateAt(size, there), view: initialView, now }, false);
   const footer = stripVTControlCharacters(frame).split("\n").at(-1);
   expect(footer).toMatch(/\? keys {2}q quit$/);
 });
@@ -70,7 +69,7 @@ test("in a text field that was opened, digits, ? and q are text, and Esc leaves 
   const atTools = [tools, intended({ kind: "go", screen: "tools" })];
   const typed = type(atTools, "/q1?");
   expect(typed.state).toMatchObject({ screen: "tools", tools: { search: "q1?" } });
-  expect(drawFrame({ ...typed, now }, plain)).toMatch(/Esc end the search.*F1 keys {2}\^C quit/);
+  expect(drawFrame({ ...typed, now }, false)).toMatch(/Esc end the search.*F1 keys {2}\^C quit/);
   expect(type(atTools, "/q1?\u001b1").state).toMatchObject({ screen: "servers" });
 });
 
@@ -497,7 +496,7 @@ test("a key pressed as a question appears does not answer it", () => {
   expect(keyGuard.isAccidental("q1", enter)).toBe(true);
   keyGuard.onFrame("q1");
   now += 200;
-  // Somebody who goes on typing has not seen it.
+  // A person who keeps typing has not seen it.
   expect(keyGuard.isAccidental("q1", enter)).toBe(true);
   now += 200;
   expect(keyGuard.isAccidental("q1", enter)).toBe(true);

@@ -551,7 +551,8 @@ describe.concurrent("a failing server", () => {
           expect(sick.count("failing")).toBe(5);
           await until(() => {
             const state = upstream.state();
-            return state.kind !== "down" || state.retryAt <= Date.now();
+            // The hall measures the rest by another clock, which may be a little behind.
+            return state.kind !== "down" || state.retryAt + 10 <= Date.now();
           }, "the rest is over");
           // The probe decides alone: one more failure, and it rests again.
           expect(failureOf(await call("failing"))).toMatchObject({ error_type: "unavailable" });

@@ -37,8 +37,18 @@ afterEach(async () => {
   await until(() => !installer.starts().some(isAlive), "no installer is left");
   vi.unstubAllEnvs();
   // The shell around the last installer may still write its exit code.
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+  await until(() => isRemoved(folder), "the folder is removed");
 });
+
+/** Node's own retries do not remove what was written meanwhile. */
+function isRemoved(path: string): boolean {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    return false;
+  }
+  return !existsSync(path);
+}
 
 function launchOf(name = "some-server"): Launch {
   const env = { PATH: `${installer.bin}:${process.env.PATH}` };

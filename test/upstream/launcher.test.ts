@@ -1,8 +1,11 @@
+import { chmodSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { findLaunch, type Launch } from "../../src/upstream/launcher.ts";
 import { projectFiles } from "../../src/upstream/program.ts";
+import { findUvLaunch } from "../../src/upstream/uv.ts";
+import { makeHome } from "../servers/home.ts";
 
 function launchOf(command: string, ...args: string[]): Launch | undefined {
   return findLaunch({ command, args, env: {}, cwd: undefined });
@@ -17,6 +20,22 @@ test.each([
 ])("%s installs packages and runs a program of theirs", (line, packages, bin, args) => {
   const [command = "", ...words] = line.split(" ");
   expect(launchOf(command, ...words)).toMatchObject({ manager: "npm", packages, bin, args });
+});
+
+test.each([
+  ["uvx some-server@1.2.3 --port 1", ["some-server==1.2.3"], "some-server", [], ["--port", "1"]],
+  ["uvx --from some[cli] -p 3.12 tool x", ["some[cli]"], "tool", ["--python=3.12"], ["x"]],
+  ["uv tool run --with=a some-server@latest", ["some-server", "a"], "some-server", [], []],
+])("%s is taken apart for a sandbox", (line, packages, bin, options, args) => {
+  using folder = makeHome({ "~/uv": "", "~/uvx": "" });
+  for (const name of ["~/uv", "~/uvx"]) chmodSync(folder.locate(name), 0o755);
+  const [command = "", ...words] = line.split(" ");
+  const launch = findUvLaunch({ command: join(folder.path, command), args: words, env: {} });
+  expect(launch).toMatchObject({ manager: "uv", packages, bin, options, args });
+  expect(launch?.isExact).toBe(line.includes("1.2.3"));
+  expect(findUvLaunch({ command: join(folder.path, "uvx"), args: ["--x", "a"], env: {} })).toBe(
+    undefined,
+  );
 });
 
 test("options of the registry go to the installation", () => {

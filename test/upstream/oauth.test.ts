@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLog, Secrets } from "../../src/base/log.ts";
-import { openSealedFiles } from "../../src/base/sealed-files.ts";
+import { openSealedFiles } from "../../src/base/secret-store.ts";
 import type { RemoteServerConfig } from "../../src/upstream/issuer.ts";
 import { login } from "../../src/upstream/login.ts";
 import { createOAuth } from "../../src/upstream/oauth.ts";
@@ -633,4 +633,27 @@ describe("addresses a server names", () => {
       server.closeAllConnections();
     }
   });
+});
+
+test("a new connection reads the logins again", async () => {
+  const config = remote("https://far.example");
+  const store = createTokenStore(config.url, { folder });
+  let reads = 0;
+  const account = createOAuth({
+    name: "far",
+    config,
+    store: {
+      ...store,
+      read() {
+        reads++;
+        return store.read();
+      },
+    },
+  });
+  await account.headers();
+  await account.headers();
+  expect(reads).toBe(1);
+  account.forget();
+  await account.headers();
+  expect(reads).toBe(2);
 });

@@ -1,7 +1,12 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { dump } from "js-yaml";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
+import { Scope } from "../../src/base/scope.ts";
 import { compile } from "../../src/gateway/compiler.ts";
+import { readDocument } from "../../src/upstream/openapi/reader.ts";
 import { fitTo } from "../../src/upstream/openapi/schema.ts";
 import { clinic, documentOf, readOne, readText } from "../servers/api-document.ts";
 
@@ -328,4 +333,18 @@ test("schemes and requirements are read, and those that we do not know are left 
   });
   expect(api.operations.map(({ security }) => security)).toEqual([[["key", "basic"], []], []]);
   expect(api.operations.every(({ tool }) => isObject(tool._meta))).toBe(true);
+});
+
+test("a document of the project is read through no link", async () => {
+  const project = mkdtempSync(join(tmpdir(), "guildhall-project-"));
+  const cwd = vi.spyOn(process, "cwd").mockReturnValue(project);
+  onTestFinished(() => {
+    cwd.mockRestore();
+    rmSync(project, { recursive: true });
+  });
+  writeFileSync(join(project, "api.json"), "{}");
+  symlinkSync("api.json", join(project, "link.json"));
+  const openapi = join(project, "link.json");
+  const config = { openapi, allowPrivate: false, include: [], exclude: [] };
+  await expect(readDocument(config, new Scope())).rejects.toMatchObject({ code: "DENIED" });
 });

@@ -45,6 +45,12 @@ interface Opened extends AsyncDisposable {
   call(tool: string, args?: JsonObject): Promise<JsonObject>;
 }
 
+const scopes: Scope[] = [];
+
+afterEach(() => {
+  for (const scope of scopes.splice(0)) scope.close();
+});
+
 async function open(words: string, spec: Partial<ProcessSpec> = {}): Promise<Opened> {
   const { command, args, env } = faulty(words);
   const child = await startProcess(
@@ -53,6 +59,7 @@ async function open(words: string, spec: Partial<ProcessSpec> = {}): Promise<Ope
     new Scope(),
   );
   const scope = new Scope(undefined, guardMs);
+  scopes.push(scope);
   const line = await openMcpConnection(child.channel, {
     limits: defaultLimits,
     log: createLog({ level: "silent" }),
@@ -68,7 +75,6 @@ async function open(words: string, spec: Partial<ProcessSpec> = {}): Promise<Ope
       result: await line.request("tools/call", { name, arguments: sent }, scope),
     }),
     async [Symbol.asyncDispose]() {
-      scope.close();
       await child.stop();
     },
   };

@@ -368,7 +368,7 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
       "tools/call",
       clientEra === "modern" ? modern(params) : params,
     );
-    // A legacy server is told and goes on; for a modern one there is nothing to go on with.
+    // A legacy server is notified and continues; a modern one has nothing to continue.
     if (serverEra === "legacy")
       expect(saidJson(answer)).toMatchObject({ name: { error: { code: -32_601 } } });
     else if (clientEra === "modern")

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { openSite, useBrowser } from "./site.ts";
+import { shareSite, useBrowser } from "./site.ts";
 
 useBrowser();
 
@@ -42,14 +42,19 @@ async function call(url: string, shelf: string): Promise<string> {
   return response.text();
 }
 
-test("a waiting call is shown with its arguments, and approved in the page it goes through in the client", async () => {
-  await using site = await openSite({
-    config: {
-      mcpServers: { shop: { command: "node", args: [server, "tools.json", "starts"] } },
+const open = shareSite({
+  config: {
+    mcpServers: {
+      shop: { command: "node", args: [server, "tools.json", "starts"] },
+      library: { command: "node", args: [askingServer] },
     },
-    files: { "tools.json": JSON.stringify([erase]) },
-    isReviewed: true,
-  });
+  },
+  files: { "tools.json": JSON.stringify([erase]) },
+  isReviewed: true,
+});
+
+test("a waiting call is shown with its arguments, and approved in the page it goes through in the client", async () => {
+  const site = open();
   const { page } = site;
   await site.show("tools");
   await page.getByRole("row", { name: /shop\.erase/ }).waitFor();
@@ -86,10 +91,7 @@ test("a waiting call is shown with its arguments, and approved in the page it go
 });
 
 test("a tool that the page called reports its progress and asks its question in the page", async () => {
-  await using site = await openSite({
-    config: { mcpServers: { library: { command: "node", args: [askingServer] } } },
-    isReviewed: true,
-  });
+  const site = open();
   const { page } = site;
   await site.show("tools/library.lend");
   await page.getByRole("button", { name: "Call", exact: true }).click();

@@ -5,6 +5,9 @@ const script = '"><img src=x onerror="wasHere=1"><script>wasHere=1</script>';
 const svg =
   '<svg xmlns="http://www.w3.org/2000/svg" onload="wasHere=1"><script>wasHere=1</script></svg>';
 const bidi = "abc\u202Egnp.exe\u2066\u200B";
+/** A picture of one point. */
+const dot =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const results = {
   script: [{ type: "text", text: script }],
   svg: [
@@ -13,6 +16,10 @@ const results = {
     { type: "resource_link", uri: "javascript:wasHere=1", name: script },
   ],
   bidi: [{ type: "text", text: bidi }],
+  resources: [
+    { type: "resource", resource: { uri: script, mimeType: "image/png", blob: dot } },
+    { type: "resource_link", uri: "javascript:globalThis.wasHere=1", name: script },
+  ],
   huge: [{ type: "text", text: "x".repeat(1024 * 1024) }],
 };
 const tools = [

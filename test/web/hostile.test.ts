@@ -36,12 +36,18 @@ test("names, descriptions and results of a hostile server are only text", async 
     .first()
     .waitFor();
   await isUntouched();
-  for (const kind of ["script", "svg", "bidi", "huge"]) {
+  for (const kind of ["script", "svg", "bidi", "resources", "huge"]) {
     await site.show("tools/evil.results");
     await page.getByLabel("kind").fill(kind);
     await page.getByRole("button", { name: "Call", exact: true }).click();
-    await page.getByRole("region", { name: "Result", exact: true }).waitFor();
+    const result = page.getByRole("region", { name: "Result", exact: true });
+    await result.waitFor();
     await isUntouched();
+    if (kind !== "resources") continue;
+    // A picture in a resource is shown; a link is text.
+    await result.getByRole("img", { name: "Result of the tool" }).waitFor();
+    await result.getByText("javascript:").waitFor();
+    expect(await result.getByRole("link").count()).toBe(0);
   }
   await site.show("servers/evil/logs");
   await page.getByRole("log").getByText("<img src=x").first().waitFor();

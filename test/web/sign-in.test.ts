@@ -35,3 +35,28 @@ test("guildhall open signs in one browser, once, with a cookie that scripts cann
     readFileSync(`${site.folder}/home/data/guildhall/page-sessions.json`, "utf8"),
   ).not.toContain(cookie?.value);
 });
+
+test("many hidden pages leave connections to the one that is shown", async () => {
+  await using site = await openSite();
+  const { context, page } = site;
+  await context.addInitScript(`
+    Object.defineProperty(document, "visibilityState", {
+      get: () => (sessionStorage.isShown ? "visible" : "hidden"),
+    });
+  `);
+  // A browser opens six connections to one address.
+  const hidden = await Promise.all(Array.from({ length: 6 }, () => context.newPage()));
+  for (const other of hidden) {
+    await other.goto(site.url);
+    await other.getByRole("heading", { name: "Overview" }).waitFor();
+  }
+  await page.evaluate("sessionStorage.isShown = 'yes'");
+  await page.reload();
+  await page.getByText("Live").waitFor();
+  // A hidden page that is shown now follows the hall too.
+  const last = hidden.at(-1);
+  await last?.evaluate(
+    "sessionStorage.isShown = 'yes'; document.dispatchEvent(new Event('visibilitychange'))",
+  );
+  await last?.getByText("Live").waitFor();
+});

@@ -24,7 +24,21 @@ const agentFiles = {
   ".guildhall/agents/clock.md": group("clock_agent", ["time_tool.*"]),
 };
 
-const open = shareSite({ config: { builtin: "all" }, files: agentFiles, isReviewed: true });
+const weather = `openapi: 3.0.3
+info: { title: Weather, version: "1" }
+paths:
+  /today:
+    get:
+      operationId: today
+      summary: The weather of today
+      responses: { "200": { description: It } }
+`;
+
+const open = shareSite({
+  config: { builtin: "all", code: ["lisp", "js"] },
+  files: { ...agentFiles, "weather.yaml": weather },
+  isReviewed: true,
+});
 
 test("a tool moves to another group, and an agent's file is edited and merged", async () => {
   const site = open();
@@ -80,9 +94,9 @@ test("tools are found as a model finds them, and the page says why", async () =>
   await row.getByRole("meter", { name: /% of the score by word vectors/ }).waitFor();
 });
 
-test("programs run in one session with the tools as functions", async () => {
+test("programs run in one session with the tools as functions, and one is saved as a tool", async () => {
   const site = open();
-  const { page } = site;
+  const { page, folder } = site;
   await site.show("code");
   const program = page.getByLabel("Program");
   await program.fill("(defun twice (n) (* 2 n))");
@@ -105,10 +119,49 @@ test("programs run in one session with the tools as functions", async () => {
   await page.getByText("=> 42").waitFor();
 
   await program.press("Control+ArrowUp");
-  expect(await program.inputValue()).toContain("20 + 1");
+  await expect.poll(() => program.inputValue()).toContain("20 + 1");
   await page.getByLabel("Find a function").fill("convert");
   await page.getByRole("button", { name: /calculator:convert-units/ }).click();
-  expect(await program.inputValue()).toContain("(calculator:convert-units");
+  await expect.poll(() => program.inputValue()).toContain("(calculator:convert-units");
+
+  await page.getByLabel("Language").selectOption("JavaScript");
+  await page.getByRole("button", { name: /tools\.calculator\.convertUnits/ }).waitFor();
+  await program.fill('(await tools.calculator.calculate({ expression: "6 * 9" })).number');
+  await program.press("Control+Enter");
+  await page.getByRole("log", { name: "Results" }).getByText("54").waitFor();
+
+  // A program becomes a tool of the project once a person approves it.
+  await page.getByRole("button", { name: "Save as a tool" }).last().click();
+  await page.getByLabel("Name").fill("six_by_nine");
+  await page.getByLabel("Description").fill("Multiplies six by nine.");
+  await page.getByRole("button", { name: "Save and review" }).click();
+  await page.getByText("saved .guildhall/tools/six-by-nine.js").waitFor();
+  const saved = readFileSync(join(folder, ".guildhall/tools/six-by-nine.js"), "utf8");
+  expect(saved).toContain("Multiplies six by nine.");
+  expect(saved).toContain('"6 * 9"');
+
+  await page.getByText("Multiplies six by nine.").waitFor();
+  await page.getByRole("button", { name: "Allow" }).click();
+  await page.getByText("The review is over").waitFor();
+  await site.show("tools/programs.six_by_nine");
+  await page.getByRole("button", { name: "Call", exact: true }).click();
+  await page.getByRole("region", { name: "Result", exact: true }).getByText("54").waitFor();
+});
+
+test("an OpenAPI document is added like a server, with its diff first", async () => {
+  const site = open();
+  const { page, folder } = site;
+  await site.show("servers//add");
+  await page.getByRole("tab", { name: "OpenAPI document" }).click();
+  await page.getByLabel("Document").fill("./weather.yaml");
+  await page.getByLabel("Address of the API").fill("https://api.example.com/v1");
+  await page.getByLabel("Name").fill("weather");
+  await page.getByRole("button", { name: "Show the change" }).click();
+  const diff = page.getByRole("region", { name: "Changes" });
+  await diff.getByText('"openapi": "./weather.yaml"').waitFor();
+  await diff.getByText('"baseUrl": "https://api.example.com/v1"').waitFor();
+  expect(readFileSync(join(folder, "guildhall.json"), "utf8")).not.toContain("weather");
+  await page.keyboard.press("Escape");
 });
 
 test("a feature is described, its questions are answered in place, and the next step runs", async () => {
@@ -163,6 +216,42 @@ test("the audit is whole, and a token is created, shown once and revoked", async
   await site.show("audit/audit");
   await page.getByRole("row", { name: /revoked.*ci/ }).click();
   await page.getByText("token revoked in the page").last().waitFor();
+
+  // A screen that was shown before is read again.
+  await site.show("audit/trust");
+  await page.getByText("No tool is trusted").waitFor();
+  await site.show("overview");
+  await site.run("trust", "calculator.calculate", "--until", "2h");
+  await site.show("audit/trust");
+  const granted = page.locator(".list-lines > div", { hasText: "calculator.calculate" });
+  await granted.getByText(/granted .* by user /).waitFor();
+  await granted.getByText(/^until 20\d\d-/).waitFor();
+});
+
+test("neither a lost answer nor one that is older than an event leaves a gap", async () => {
+  const site = open();
+  const { page } = site;
+  await site.show("settings");
+  await page.reload();
+  await page.getByText("Live").waitFor();
+  // The call ends after the hall has answered and before the page has the answer.
+  await page.route(
+    "**/api/page/calls",
+    async (route) => {
+      const response = await route.fetch();
+      await site.run("call", "time_tool.current_time");
+      await route.fulfill({ response });
+    },
+    { times: 1 },
+  );
+  await page.route("**/api/page/audit", (route) => route.abort(), { times: 1 });
+  await site.show("calls");
+  await page.getByRole("row", { name: /time_tool\.current_time/ }).waitFor();
+  await site.show("audit/audit");
+  await page
+    .getByRole("row", { name: /reviewed/ })
+    .first()
+    .waitFor();
 });
 
 test("no screen has an accessibility problem, in both schemes and on a phone", async () => {

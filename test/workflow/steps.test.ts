@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { nextLine, stepCommand } from "../../src/cli/advice.ts";
-import { answerStep } from "../../src/cli/commands/spec-answer.ts";
+import { answerStep } from "../../src/cli/terminal.ts";
 import type { Toolkit } from "../../src/tool.ts";
 import { openLedger } from "../../src/trust/ledger.ts";
 import { modern } from "../servers/client.ts";

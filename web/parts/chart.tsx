@@ -1,6 +1,27 @@
-import { useEffect, useRef } from "preact/hooks";
-import uPlot from "uplot";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type uPlot from "uplot";
 import { formatTime } from "./shown.tsx";
+
+type Library = typeof uPlot;
+
+/** A third of the page's script; the rest of a screen does not wait for it. */
+let library: Library | undefined;
+
+function useLibrary(): Library | undefined {
+  const [loaded, setLoaded] = useState(() => library);
+  useEffect(() => {
+    if (loaded) return;
+    // A hall that is away sends no script; the next chart tries again.
+    import("uplot").then(
+      (module) => {
+        library = module.default;
+        setLoaded(() => library);
+      },
+      () => {},
+    );
+  }, []);
+  return loaded;
+}
 
 export interface Series {
   readonly label: string;
@@ -8,7 +29,7 @@ export interface Series {
   readonly tone: "accent" | "bad" | "good" | "warn";
 }
 
-/** A line chart over time. Its numbers are also in a table for those who cannot see it. */
+/** A line chart over time. Its label has the last values for those who cannot see it. */
 export function Chart(props: {
   readonly label: string;
   /** Milliseconds since 1970. */
@@ -18,13 +39,17 @@ export function Chart(props: {
   const { label, times, series } = props;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
+  const latest = useRef(props);
+  latest.current = props;
+  const Plot = useLibrary();
 
   useEffect(() => {
     const element = box.current;
-    if (!element) return;
+    if (!element || !Plot) return;
     const draw = (): void => {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsFor(element, series), dataOf(times, series), element);
+      const { series: lines, times: at } = latest.current;
+      plot.current = new Plot(optionsFor(element, lines), dataOf(at, lines), element);
     };
     draw();
     const observer = new ResizeObserver(() =>
@@ -33,13 +58,16 @@ export function Chart(props: {
     observer.observe(element);
     const scheme = matchMedia("(prefers-color-scheme: dark)");
     scheme.addEventListener("change", draw);
+    const theme = new MutationObserver(draw);
+    theme.observe(document.documentElement, { attributeFilter: ["data-theme"] });
     return () => {
       observer.disconnect();
+      theme.disconnect();
       scheme.removeEventListener("change", draw);
       plot.current?.destroy();
       plot.current = undefined;
     };
-  }, [series.map((one) => one.label).join(" ")]);
+  }, [Plot, series.map((one) => one.label).join(" ")]);
 
   useEffect(() => plot.current?.setData(dataOf(times, series)), [times, series]);
 
@@ -84,7 +112,7 @@ function optionsFor(element: HTMLElement, series: readonly Series[]): uPlot.Opti
     legend: { show: false },
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.15)] } },
-    padding: [8, 8, 0, 0],
+    padding: [8, 18, 0, 0],
     axes: [
       { ...axis(), grid: { show: false }, size: 26, space: 70, values: clockTimes },
       { ...axis(), size: 40 },

@@ -11,14 +11,33 @@ const openDepth = 2;
 const itemsMax = 200;
 const stringMax = 20_000;
 
-function Node({ value, depth }: { readonly value: unknown; readonly depth: number }) {
-  if (typeof value !== "object" || value === null) return <Leaf value={value} />;
+function Node(props: { readonly name?: string; readonly value: unknown; readonly depth: number }) {
+  const { name, value, depth } = props;
+  const label = name !== undefined && (
+    <>
+      <span class="key">{name}</span>:{" "}
+    </>
+  );
+  if (typeof value !== "object" || value === null)
+    return (
+      <>
+        {label}
+        <Leaf value={value} />
+      </>
+    );
   const entries = Object.entries(value);
   const brackets = Array.isArray(value) ? "[]" : "{}";
-  if (entries.length === 0) return <span class="faint">{brackets}</span>;
+  if (entries.length === 0)
+    return (
+      <>
+        {label}
+        <span class="faint">{brackets}</span>
+      </>
+    );
   return (
     <details open={depth < openDepth && entries.length <= itemsMax}>
       <summary>
+        {label}
         {brackets[0]}
         <span class="faint"> {entries.length} </span>
         {brackets[1]}
@@ -26,7 +45,7 @@ function Node({ value, depth }: { readonly value: unknown; readonly depth: numbe
       <ul>
         {entries.slice(0, itemsMax).map(([key, inner]) => (
           <li key={key}>
-            <span class="key">{key}</span>: <Node value={inner} depth={depth + 1} />
+            <Node name={key} value={inner} depth={depth + 1} />
           </li>
         ))}
         {entries.length > itemsMax && <li class="faint">{entries.length - itemsMax} more</li>}

@@ -34,6 +34,12 @@ export function Nav({ current, close }: { readonly current: string; readonly clo
             </div>
           );
         })}
+        {session?.isPerson && (
+          <a href={hrefOf("own")} onClick={close}>
+            <Icon name="approvals" />
+            Your logins
+          </a>
+        )}
       </nav>
       <Foot version={session?.version} />
     </div>

@@ -28,16 +28,22 @@ interface ContentItem {
   readonly data?: unknown;
   readonly mimeType?: unknown;
   readonly uri?: unknown;
-  readonly resource?: { readonly uri?: unknown; readonly text?: unknown };
+  readonly name?: unknown;
+  readonly resource?: {
+    readonly uri?: unknown;
+    readonly text?: unknown;
+    readonly blob?: unknown;
+    readonly mimeType?: unknown;
+  };
 }
 
 const textMax = 200_000;
 
 function Content({ item }: { readonly item: ContentItem }) {
-  const { type, text, data, mimeType, resource, uri } = item;
+  const { type, text, data, mimeType, resource, uri, name } = item;
   if (type === "text" && typeof text === "string") return <Text text={text} />;
   if (type === "image" && typeof data === "string" && isPicture(mimeType))
-    return <img class="picture" alt="Result of the tool" src={`data:${mimeType};base64,${data}`} />;
+    return <Picture type={mimeType} data={data} />;
   if (type === "resource" && typeof resource?.text === "string")
     return (
       <div class="stack tight">
@@ -45,8 +51,25 @@ function Content({ item }: { readonly item: ContentItem }) {
         <Text text={resource.text} />
       </div>
     );
-  if (type === "resource_link") return <code>{String(uri)}</code>;
+  if (type === "resource" && typeof resource?.blob === "string" && isPicture(resource.mimeType))
+    return (
+      <div class="stack tight">
+        <code>{String(resource.uri)}</code>
+        <Picture type={resource.mimeType} data={resource.blob} />
+      </div>
+    );
+  if (type === "resource_link")
+    return (
+      <div class="stack tight">
+        {typeof name === "string" && <strong>{name}</strong>}
+        <code>{String(uri)}</code>
+      </div>
+    );
   return <JsonTree value={item} />;
+}
+
+function Picture({ type, data }: { readonly type: string; readonly data: string }) {
+  return <img class="picture" alt="Result of the tool" src={`data:${type};base64,${data}`} />;
 }
 
 function isPicture(type: unknown): type is string {

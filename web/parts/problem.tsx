@@ -67,9 +67,9 @@ export function Copy({ text }: { readonly text: string }) {
       () => toast("the browser does not allow copying", "bad"),
     );
   return (
-    <button type="button" class="tiny" title="Copy" onClick={copy}>
+    <button type="button" class="tiny copy" title="Copy" onClick={copy}>
       <Icon name="copy" />
-      <code>{text}</code>
+      <code class="ellipsis">{text}</code>
     </button>
   );
 }

@@ -40,14 +40,11 @@ export function SchemaForm(props: {
   return (
     <form class="stack" onSubmit={submit}>
       {json === undefined ? (
-        fields.map((field) => (
-          <FieldInput
-            key={field.name}
-            field={field}
-            value={values[field.name] ?? ""}
-            change={(value) => setValues({ ...values, [field.name]: value })}
-          />
-        ))
+        <Fields
+          fields={fields}
+          values={values}
+          change={(path, value) => setValues({ ...values, [path]: value })}
+        />
       ) : (
         <label class="field">
           Arguments as JSON
@@ -81,24 +78,38 @@ export function SchemaForm(props: {
 
 interface FormField {
   readonly name: string;
+  /** The names from the outermost object to this one. */
+  readonly path: string;
   readonly type: string;
   readonly description: string;
   readonly isRequired: boolean;
   readonly options: readonly Option[] | undefined;
   readonly example: string;
+  /** Of an object with known properties. */
+  readonly inner: readonly FormField[] | undefined;
 }
 
-function fieldsOf({ properties, required }: JsonObject): readonly FormField[] {
+/** Deeper objects are written as JSON. */
+const depthMax = 2;
+
+function fieldsOf(
+  { properties, required }: JsonObject,
+  path: readonly string[] = [],
+): readonly FormField[] {
   const names = new Set(Array.isArray(required) ? required.map(String) : []);
   const all = Object.entries(isObject(properties) ? properties : {}).map(([name, given]) => {
     const schema = isObject(given) ? given : {};
+    const own = [...path, name];
+    const inner = own.length <= depthMax && schema.type === "object" ? fieldsOf(schema, own) : [];
     return {
       name,
+      path: own.join("."),
       type: typeOf(schema),
       description: typeof schema.description === "string" ? schema.description : "",
       isRequired: names.has(name),
       options: optionsOf(schema),
       example: schema.default === undefined ? "" : String(JSON.stringify(schema.default)),
+      inner: inner.length > 0 ? inner : undefined,
     };
   });
   return all.sort((a, b) => Number(b.isRequired) - Number(a.isRequired));
@@ -123,13 +134,59 @@ function optionsOf({ enum: values, enumNames, oneOf }: JsonObject): readonly Opt
   }));
 }
 
-function typeOf({ type }: JsonObject): string {
+function typeOf({ type, items }: JsonObject): string {
   const given = Array.isArray(type) ? type.find((one) => one !== "null") : type;
+  if (given === "array" && isObject(items) && items.type === "string") return "texts";
   return typeof given === "string" ? given : "any";
+}
+
+/** As people call them. */
+const typeNames: Readonly<Record<string, string>> = {
+  string: "text",
+  texts: "texts, one per line",
+  integer: "whole number",
+  number: "number",
+  boolean: "true or false",
+  array: "list as JSON",
+  object: "object as JSON",
+};
+
+function nameOf({ options, type }: FormField): string {
+  return options ? "choice" : (typeNames[type] ?? "JSON");
 }
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+interface FieldsProps {
+  readonly fields: readonly FormField[];
+  /** By path, as they are typed. */
+  readonly values: Readonly<Record<string, string>>;
+  readonly change: (path: string, value: string) => void;
+}
+
+function Fields({ fields, values, change }: FieldsProps) {
+  return (
+    <>
+      {fields.map((field) =>
+        field.inner ? (
+          <fieldset key={field.path} class="fields">
+            <legend>{field.name}</legend>
+            {field.description !== "" && <p class="faint small">{field.description}</p>}
+            <Fields fields={field.inner} values={values} change={change} />
+          </fieldset>
+        ) : (
+          <FieldInput
+            key={field.path}
+            field={field}
+            value={values[field.path] ?? ""}
+            change={(value) => change(field.path, value)}
+          />
+        ),
+      )}
+    </>
+  );
 }
 
 function FieldInput(props: {
@@ -143,23 +200,23 @@ function FieldInput(props: {
   const common = {
     id,
     "aria-describedby": note,
-    required: field.isRequired,
+    // An object that may be left out has no part that must be there.
+    required: field.isRequired && !field.path.includes("."),
     value,
     onInput: (event: { readonly currentTarget: { readonly value: string } }) =>
       change(event.currentTarget.value),
   };
   return (
     <div class="field">
-      <label for={id}>
-        {field.name}
-        {field.isRequired && <span class="faint"> required</span>}
-      </label>
+      <div class="row spread">
+        <label for={id}>
+          {field.name}
+          {field.isRequired && <span class="faint"> required</span>}
+        </label>
+        <small>{nameOf(field)}</small>
+      </div>
       <Input field={field} common={common} />
-      <small id={note}>
-        {[field.type === "any" ? "JSON" : field.type, field.description]
-          .filter(Boolean)
-          .join(" · ")}
-      </small>
+      <small id={note}>{field.description}</small>
     </div>
   );
 }
@@ -189,7 +246,7 @@ function Input({ field, common }: { readonly field: FormField; readonly common: 
         {...common}
       />
     );
-  if (type === "string")
+  if (type === "string" || type === "texts")
     return <textarea rows={1} class="growing" placeholder={example} {...common} />;
   return <textarea rows={3} spellcheck={false} placeholder={example || "JSON"} {...common} />;
 }
@@ -201,16 +258,30 @@ function read(
   isDraft = false,
 ): JsonObject {
   const entries = fields.flatMap((field): readonly [string, unknown][] => {
-    const text = values[field.name] ?? "";
-    if (text === "" && (isDraft || !field.isRequired)) return [];
-    if (field.type === "string" && !field.options) return [[field.name, text]];
-    try {
-      return [[field.name, JSON.parse(text)]];
-    } catch {
-      throw new Error(`${field.name} must be ${field.type === "any" ? "JSON" : field.type}`);
+    const { name, inner, isRequired } = field;
+    if (inner) {
+      const isGiven = isRequired || inner.some((part) => hasValue(part, values));
+      return isGiven ? [[name, read(inner, values, isDraft)]] : [];
     }
+    const text = values[field.path] ?? "";
+    return text === "" && (isDraft || !isRequired) ? [] : [[name, readValue(field, text)]];
   });
   return Object.fromEntries(entries);
+}
+
+function hasValue({ path, inner }: FormField, values: Readonly<Record<string, string>>): boolean {
+  return inner ? inner.some((part) => hasValue(part, values)) : (values[path] ?? "") !== "";
+}
+
+function readValue({ name, type, options }: FormField, text: string): unknown {
+  if (type === "string" && !options) return text;
+  // A pasted list is taken as one.
+  if (type === "texts" && !/^\s*\[/.test(text)) return text.split("\n").filter(Boolean);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${name} must be ${typeNames[type] ?? "JSON"}`);
+  }
 }
 
 function parseObject(text: string): JsonObject {

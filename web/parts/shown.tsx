@@ -91,11 +91,24 @@ export function Ago({ at }: { readonly at: number }) {
   );
 }
 
+const clocks = new Map<number, { readonly shown: Set<(now: number) => void>; timer: number }>();
+
+/** The time, again and again. All parts of the page that follow it change together. */
 export function useNow(everyMs: number): number {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
-    return () => clearInterval(timer);
+    const clock = clocks.get(everyMs) ?? { shown: new Set(), timer: 0 };
+    clocks.set(everyMs, clock);
+    const tick = (): void => {
+      const time = Date.now();
+      for (const show of clock.shown) show(time);
+    };
+    if (clock.shown.size === 0) clock.timer = window.setInterval(tick, everyMs);
+    clock.shown.add(setNow);
+    return () => {
+      clock.shown.delete(setNow);
+      if (clock.shown.size === 0) clearInterval(clock.timer);
+    };
   }, [everyMs]);
   return now;
 }

@@ -24,12 +24,17 @@ export function Table<Row>(props: {
 }) {
   const { rows, keyOf, selected, open } = props;
   const box = useRef<HTMLDivElement>(null);
-  const { top, height, width } = useView(box);
-  const [active, setActive] = useState(0);
+  const { top, height, width, overscan } = useView(box);
+  // By key: lines that arrive above it must not move the focus to another one.
+  const [active, setActive] = useState("");
   const columns = props.columns.filter(({ isWide }) => !isWide || width > 720);
   const template = columns.map((column) => column.width).join(" ");
   const first = Math.max(0, Math.floor(top / rowPx) - overscan);
   const last = Math.min(rows.length, Math.ceil((top + height) / rowPx) + overscan);
+  const shown = rows.slice(first, last).map((row) => ({ row, key: keyOf(row) }));
+  // One line can always be reached with Tab, even if the active one is out of view or gone.
+  const reachable = shown.some(({ key }) => key === active) ? active : shown[0]?.key;
+  useAnchor(box, rows, keyOf);
 
   function press(event: KeyboardEvent): void {
     const steps: Readonly<Record<string, number>> = {
@@ -41,18 +46,23 @@ export function Table<Row>(props: {
       End: rows.length,
     };
     const step = steps[event.key];
-    const row = rows[active];
+    const at = Math.max(
+      0,
+      rows.findIndex((row) => keyOf(row) === reachable),
+    );
+    const row = rows[at];
     if (event.key === "Enter" && row !== undefined) open?.(row);
-    else if (step !== undefined) move(active + step);
+    else if (step !== undefined) move(at + step);
     else return;
     event.preventDefault();
   }
 
   function move(to: number): void {
     const next = Math.min(rows.length - 1, Math.max(0, to));
-    setActive(next);
     const view = box.current;
-    if (!view) return;
+    const row = rows[next];
+    if (!view || row === undefined) return;
+    setActive(keyOf(row));
     const y = next * rowPx;
     if (y < view.scrollTop) view.scrollTop = y;
     if (y + rowPx + headPx > view.scrollTop + height) view.scrollTop = y + rowPx + headPx - height;
@@ -78,9 +88,8 @@ export function Table<Row>(props: {
         </div>
       </div>
       <div role="rowgroup" style={{ position: "relative", height: `${rows.length * rowPx}px` }}>
-        {rows.slice(first, last).map((row, offset) => {
+        {shown.map(({ row, key }, offset) => {
           const index = first + offset;
-          const key = keyOf(row);
           return (
             <div
               key={key}
@@ -89,9 +98,9 @@ export function Table<Row>(props: {
               data-index={index}
               aria-rowindex={index + 2}
               aria-selected={key === selected}
-              tabIndex={index === active || (offset === 0 && active < first) ? 0 : -1}
+              tabIndex={key === reachable ? 0 : -1}
               style={{ top: `${index * rowPx}px`, gridTemplateColumns: template }}
-              onFocus={() => setActive(index)}
+              onFocus={() => setActive(key)}
               onClick={() => open?.(row)}
             >
               {columns.map((column) => (
@@ -110,20 +119,42 @@ export function Table<Row>(props: {
 /** `--row` in the tokens. */
 const rowPx = 38;
 const headPx = 34;
-const overscan = 12;
+
+/** Keeps the lines in view where they are when others arrive above them. */
+function useAnchor<Row>(
+  box: { readonly current: HTMLDivElement | null },
+  rows: readonly Row[],
+  keyOf: (row: Row) => string,
+): void {
+  const before = useRef(rows);
+  useLayoutEffect(() => {
+    const view = box.current;
+    const at = Math.floor((view?.scrollTop ?? 0) / rowPx);
+    const anchor = before.current[at];
+    before.current = rows;
+    if (!view || at === 0 || anchor === undefined) return;
+    const key = keyOf(anchor);
+    const now = rows.findIndex((row) => keyOf(row) === key);
+    if (now > at) view.scrollTop += (now - at) * rowPx;
+  }, [rows]);
+}
 
 interface View {
   readonly top: number;
   readonly height: number;
   readonly width: number;
+  /** Lines above and below that are ready for scrolling. */
+  readonly overscan: number;
 }
 
 function useView(box: { readonly current: HTMLDivElement | null }): View {
-  const [view, setView] = useState<View>({ top: 0, height: 800, width: innerWidth });
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (element) setView(measure(element));
-  }, []);
+  // The first picture has only what fits into the window.
+  const [view, setView] = useState<View>({
+    top: 0,
+    height: innerHeight - 4 * rowPx,
+    width: innerWidth,
+    overscan: 0,
+  });
   useEffect(() => {
     const element = box.current;
     if (!element) return;
@@ -145,5 +176,5 @@ function useView(box: { readonly current: HTMLDivElement | null }): View {
 }
 
 function measure({ scrollTop, clientHeight, clientWidth }: HTMLDivElement): View {
-  return { top: scrollTop, height: clientHeight, width: clientWidth };
+  return { top: scrollTop, height: clientHeight, width: clientWidth, overscan: 12 };
 }

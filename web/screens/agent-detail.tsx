@@ -95,7 +95,7 @@ function AskAgent({ name }: { readonly name: string }) {
 
 /** The calls that the agent makes, as they end. */
 function Steps({ since }: { readonly since: number }) {
-  const steps = (useCalls() ?? [])
+  const steps = (useCalls().data ?? [])
     .filter(({ at, parent, connection }) => at >= since && parent !== null && connection === "page")
     .reverse();
   if (steps.length === 0) return null;

@@ -68,13 +68,21 @@ function ToolMap(props: {
 }) {
   const { points, agents, selected } = props;
   const tone = useMemo(() => new Map(agents.map(({ name }, at) => [name, at % tones])), [agents]);
+  // Drawn about as wide as it is shown, else its names would shrink until they are unreadable.
+  const beside = selected === "" ? 1_000 : 560;
+  const width = innerWidth < 720 ? 400 : beside;
+  const left = ({ x }: ToolPoint): number => 20 + x * (width - 40);
   return (
     <section class="card tool-map">
       <header>
         <h2>Map of the tools</h2>
         <span class="faint small end ellipsis">near each other means alike</span>
       </header>
-      <svg viewBox="0 0 1000 420" role="group" aria-label={`${points.length} tools by likeness`}>
+      <svg
+        viewBox={`0 0 ${width} 420`}
+        role="group"
+        aria-label={`${points.length} tools by likeness`}
+      >
         {points.map((point) => (
           <a
             key={`${point.group} ${point.name}`}
@@ -85,7 +93,7 @@ function ToolMap(props: {
             <circle
               class={`tone-${tone.get(point.group) ?? 0}`}
               data-dim={selected !== "" && selected !== point.group}
-              cx={20 + point.x * 960}
+              cx={left(point)}
               cy={20 + point.y * 380}
               r={6}
             >
@@ -95,7 +103,7 @@ function ToolMap(props: {
             </circle>
             {points.length <= namedMax && (
               <text
-                x={20 + point.x * 960 + (point.x > 0.5 ? -12 : 12)}
+                x={left(point) + (point.x > 0.5 ? -12 : 12)}
                 y={24 + point.y * 380}
                 text-anchor={point.x > 0.5 ? "end" : "start"}
               >

@@ -23,13 +23,19 @@ export function Approvals({ openMenu }: ScreenProps) {
       openMenu={openMenu}
       actions={
         canAsk && (
-          <button type="button" onClick={() => void Notification.requestPermission()}>
+          <button
+            type="button"
+            onClick={() => void Notification.requestPermission().then(() => refresh("approvals"))}
+          >
             Notify me
           </button>
         )
       }
     >
-      <div class="content padded" aria-live="polite">
+      <div class="content padded">
+        <p class="hidden-label" role="status">
+          {plural(pending.length + questions.length, "call")} waiting
+        </p>
         {error && <Problem error={error} />}
         {!data && !error && <Loading />}
         {data && pending.length + questions.length === 0 && (

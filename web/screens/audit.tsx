@@ -159,12 +159,14 @@ function Trust() {
           <p class="body soft">No tool is trusted: changing calls ask.</p>
         )}
         <div class="list-lines">
-          {data.grants.map(({ tool, grantedAt, until }) => (
+          {data.grants.map(({ tool, grantedAt, until, by }) => (
             <div key={tool}>
-              <span class="mono ellipsis">{tool}</span>
+              <span class="stack tight">
+                <span class="mono ellipsis">{tool}</span>
+                <Decided verb="granted" at={grantedAt} by={by} />
+              </span>
               <span class="faint small end">
-                granted <Ago at={grantedAt} />
-                {until === undefined ? ", until revoked" : `, until ${formatTime(until)}`}
+                {until === undefined ? "until revoked" : `until ${formatTime(until)}`}
               </span>
             </div>
           ))}
@@ -176,16 +178,29 @@ function Trust() {
         </header>
         {data.servers.length === 0 && <p class="body soft">No server has been reviewed.</p>}
         <div class="list-lines">
-          {data.servers.map(({ server, reviewedAt }) => (
+          {data.servers.map(({ server, reviewedAt, by }) => (
             <div key={server}>
-              <span class="mono ellipsis">{server}</span>
-              <span class="faint small end">
-                reviewed <Ago at={reviewedAt} />
+              <span class="stack tight">
+                <span class="mono ellipsis">{server}</span>
+                <Decided verb="reviewed" at={reviewedAt} by={by} />
               </span>
             </div>
           ))}
         </div>
       </section>
     </div>
+  );
+}
+
+function Decided(props: {
+  readonly verb: string;
+  readonly at: number;
+  readonly by: string | undefined;
+}) {
+  return (
+    <span class="faint small">
+      {props.verb} <Ago at={props.at} />
+      {props.by !== undefined && ` by ${props.by}`}
+    </span>
   );
 }

@@ -41,6 +41,11 @@ export function CallDetail({ root, at }: { readonly root: string; readonly at: n
         <div class="body">
           <Facts call={first} />
           {data && <Waterfall tree={data} />}
+          {data?.denials.map(({ server, at, reason }) => (
+            <p key={`${at} ${reason}`} class="small break">
+              <Badge tone="warn">{server}</Badge> {reason}
+            </p>
+          ))}
           <RunLink call={first} />
           <Kept call={first} />
         </div>
@@ -162,17 +167,17 @@ function Decision(props: { readonly call: WholeCall; readonly decision: CallAppr
   );
 }
 
-const apartMsMax = 2_000;
+/** The code of a planner may be loaded first, which is not part of the call's time. */
+const loadMsMax = 10_000;
 
 /** The run that this call made, if it is recorded. */
 function RunLink({ call }: { readonly call: WholeCall }) {
   const runs = useData("runs", {}).data?.runs ?? [];
-  // The run begins with its call; of several at once, the nearest.
+  // The run begins inside its call; of several at once, the first.
   const [run] = runs
     .filter(({ agent, caller }) => agent === call.tool && caller === call.caller)
-    .map((one) => ({ ...one, apart: Math.abs(one.at - call.at) }))
-    .filter(({ apart }) => apart < apartMsMax)
-    .sort((a, b) => a.apart - b.apart);
+    .filter(({ at }) => at >= call.at && at <= call.at + call.ms + loadMsMax)
+    .sort((a, b) => a.at - b.at);
   return run ? (
     <p>
       <a class="button" href={hrefOf("calls", "runs", run.id)}>

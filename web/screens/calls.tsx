@@ -1,6 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { CallLine } from "../../src/hall/page/contract.ts";
 import { Icon } from "../parts/icon.tsx";
+import { Problem } from "../parts/problem.tsx";
 import { Search } from "../parts/search.tsx";
 import { Ago, Badge, Empty, formatBytes, formatMs, Loading, Page } from "../parts/shown.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -79,7 +80,7 @@ function Views({ current }: { readonly current: string }) {
 }
 
 function CallList({ route, openMenu }: ScreenProps) {
-  const calls = useCalls({ older: true });
+  const { data: calls, error } = useCalls({ older: true });
   const [selected = "", at = ""] = route;
   // `calls//NAME` shows the calls of one tool.
   const [search, setSearch] = useState(selected === "" ? at : "");
@@ -134,7 +135,8 @@ function CallList({ route, openMenu }: ScreenProps) {
       </div>
       <div class={selected === "" ? "content" : "split content"}>
         <div class="content">
-          {!calls && <Loading />}
+          {error && <Problem error={error} />}
+          {!calls && !error && <Loading />}
           {calls && shown.length === 0 && (
             <Empty icon="calls" title="No calls here">
               <p>

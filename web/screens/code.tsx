@@ -1,41 +1,45 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { ToolFunction } from "../../src/hall/page/programs.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../parts/action.ts";
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Running, type RunningCall, useRunning } from "../parts/running.tsx";
-import { Search } from "../parts/search.tsx";
 import { Empty, formatMs, Page, plural } from "../parts/shown.tsx";
 import { useData } from "../store.ts";
+import { Completions, Functions } from "./code-functions.tsx";
+import { type Program, SaveProgram } from "./save-program.tsx";
 import type { ScreenProps } from "./screens.ts";
 
-interface Evaluated {
+interface Evaluated extends Program {
   readonly id: number;
-  readonly code: string;
   readonly text: string;
   readonly isError: boolean;
   readonly ms: number;
   readonly calls: number;
 }
 
-/** The session and what was evaluated stay while the page is open, also on other screens. */
-const session: { handle: string | undefined; readonly entries: Evaluated[] } = {
-  handle: undefined,
+/** Sessions, one for each language, and what was evaluated stay while the page is open. */
+const session: { handles: Record<string, string>; readonly entries: Evaluated[] } = {
+  handles: {},
   entries: [],
 };
 let draft = "";
 const example = `;; Tools are functions: one package for each server.
 (list-tools :match "file")`;
+const languageNames: Readonly<Record<string, string>> = { lisp: "Lisp", js: "JavaScript" };
 
-/** A Lisp session: programs that call tools, with their functions beside it. */
+/** A session: programs that call tools, with their functions beside it. */
 export function Programs({ openMenu }: ScreenProps) {
   const [code, setCode] = useState(draft === "" ? example : draft);
   const [entries, setEntries] = useState<readonly Evaluated[]>(session.entries);
   const [mode, setMode] = useState("explore");
   const [past, setPast] = useState(0);
+  const [chosen, setChosen] = useState<string>();
+  const [saving, setSaving] = useState<Program>();
   const { data } = useData("functions", {});
   const functions = data?.functions ?? [];
+  const languages = data?.languages ?? ["lisp"];
+  const language = chosen ?? languages[0] ?? "lisp";
   const action = useAction();
   const running = useRunning();
   const field = useRef<HTMLTextAreaElement>(null);
@@ -48,7 +52,7 @@ export function Programs({ openMenu }: ScreenProps) {
   function run(): void {
     if (code.trim() === "" || action.isBusy) return;
     action.run(async () => {
-      session.entries.push(await evaluate(code, mode, running));
+      session.entries.push(await evaluate({ code, mode, language }, running));
       setEntries([...session.entries]);
       setPast(0);
       write("");
@@ -76,24 +80,20 @@ export function Programs({ openMenu }: ScreenProps) {
       title="Code"
       subtitle="one program instead of many calls"
       actions={
-        <button
-          type="button"
-          disabled={session.handle === undefined}
-          onClick={() => {
-            session.handle = undefined;
+        <NewSession
+          isDisabled={entries.length === 0}
+          begin={() => {
+            session.handles = {};
             session.entries.length = 0;
             setEntries([]);
           }}
-        >
-          <Icon name="restart" />
-          New session
-        </button>
+        />
       }
       openMenu={openMenu}
     >
       <div class="split content programs">
         <div class="content program">
-          <Results entries={entries} />
+          <Results entries={entries} save={setSaving} />
           {action.isBusy && <Running running={running} />}
           {action.error && <Problem error={action.error} />}
           <form
@@ -114,6 +114,7 @@ export function Programs({ openMenu }: ScreenProps) {
             />
             <Completions
               code={code}
+              language={language}
               functions={functions}
               choose={(name) => {
                 write(code.replace(/[^\s()'"]*$/, name));
@@ -125,14 +126,16 @@ export function Programs({ openMenu }: ScreenProps) {
                 <Icon name="play" />
                 {action.isBusy ? "Running …" : "Run"}
               </button>
+              <Languages names={languages} chosen={language} choose={setChosen} />
               <Rights mode={mode} choose={setMode} />
-              <span class="faint small end">
+              <span class="faint small end hint">
                 <kbd>Ctrl</kbd> <kbd>Enter</kbd> runs · <kbd>Ctrl</kbd> <kbd>↑</kbd> history
               </span>
             </div>
           </form>
         </div>
         <Functions
+          language={language}
           functions={functions}
           insert={(text) => {
             write(code === example ? text : `${code}${code === "" ? "" : "\n"}${text}`);
@@ -140,7 +143,38 @@ export function Programs({ openMenu }: ScreenProps) {
           }}
         />
       </div>
+      {saving && <SaveProgram program={saving} close={() => setSaving(undefined)} />}
     </Page>
+  );
+}
+
+function NewSession(props: { readonly isDisabled: boolean; readonly begin: () => void }) {
+  return (
+    <button type="button" disabled={props.isDisabled} onClick={props.begin}>
+      <Icon name="restart" />
+      New session
+    </button>
+  );
+}
+
+function Languages(props: {
+  readonly names: readonly string[];
+  readonly chosen: string;
+  readonly choose: (name: string) => void;
+}) {
+  if (props.names.length < 2) return null;
+  return (
+    <select
+      aria-label="Language"
+      value={props.chosen}
+      onChange={(event) => props.choose(event.currentTarget.value)}
+    >
+      {props.names.map((name) => (
+        <option key={name} value={name}>
+          {languageNames[name]}
+        </option>
+      ))}
+    </select>
   );
 }
 
@@ -157,17 +191,19 @@ function Rights(props: { readonly mode: string; readonly choose: (mode: string) 
   );
 }
 
-async function evaluate(code: string, mode: string, { call }: RunningCall): Promise<Evaluated> {
-  const args = { code, mode, ...(session.handle ? { session: session.handle } : {}) };
-  const { outcome, ms } = await call("evaluate-lisp", args);
+async function evaluate(program: Program, { call }: RunningCall): Promise<Evaluated> {
+  const { code, mode, language } = program;
+  const handle = session.handles[language];
+  const args = { code, mode, ...(handle === undefined ? {} : { session: handle }) };
+  const { outcome, ms } = await call(`evaluate-${language}`, args);
   const about = (outcome.structuredContent ?? {}) as {
     readonly session?: string;
     readonly calls?: readonly unknown[];
   };
-  if (about.session !== undefined) session.handle = about.session;
+  if (about.session !== undefined) session.handles[language] = about.session;
   return {
+    ...program,
     id: session.entries.length,
-    code,
     text: textOf(outcome.content),
     isError: outcome.isError === true,
     ms,
@@ -175,7 +211,11 @@ async function evaluate(code: string, mode: string, { call }: RunningCall): Prom
   };
 }
 
-function Results({ entries }: { readonly entries: readonly Evaluated[] }) {
+function Results(props: {
+  readonly entries: readonly Evaluated[];
+  readonly save: (program: Program) => void;
+}) {
+  const { entries } = props;
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => end.current?.scrollIntoView({ block: "end" }), [entries.length]);
   return (
@@ -193,9 +233,14 @@ function Results({ entries }: { readonly entries: readonly Evaluated[] }) {
             text={entry.text}
             {...(entry.isError ? { tone: "removed" } : {})}
           />
-          <span class="faint small">
+          <span class="row faint small">
             {formatMs(entry.ms)}
             {entry.calls > 0 && ` · ${plural(entry.calls, "call")}`}
+            {!entry.isError && (
+              <button type="button" class="tiny end" onClick={() => props.save(entry)}>
+                Save as a tool
+              </button>
+            )}
           </span>
         </article>
       ))}
@@ -208,77 +253,4 @@ function Results({ entries }: { readonly entries: readonly Evaluated[] }) {
 function textOf(content: readonly unknown[] | undefined): string {
   const { text } = (content?.[0] ?? {}) as { readonly text?: unknown };
   return typeof text === "string" ? text : "";
-}
-
-const completionsMax = 6;
-
-/** Functions that begin with the word before the cursor. */
-function Completions(props: {
-  readonly code: string;
-  readonly functions: readonly ToolFunction[];
-  readonly choose: (name: string) => void;
-}) {
-  const word = /[^\s()'"]{2,}$/.exec(props.code)?.[0]?.toLowerCase();
-  if (word === undefined) return null;
-  const found = props.functions
-    .map(({ name }) => name.toLowerCase())
-    .filter((name) => name !== word && (name.startsWith(word) || name.includes(`:${word}`)))
-    .slice(0, completionsMax);
-  if (found.length === 0) return null;
-  return (
-    <div class="row wrap" role="group" aria-label="Completions">
-      {found.map((name) => (
-        <button key={name} type="button" class="tiny mono" onClick={() => props.choose(name)}>
-          {name}
-        </button>
-      ))}
-    </div>
-  );
-}
-
-const shownMax = 200;
-
-function Functions(props: {
-  readonly functions: readonly ToolFunction[];
-  readonly insert: (text: string) => void;
-}) {
-  const [text, setText] = useState("");
-  const found = useMemo(() => {
-    const wanted = text.toLowerCase();
-    return props.functions.filter(
-      ({ name, description }) =>
-        name.toLowerCase().includes(wanted) || description.toLowerCase().includes(wanted),
-    );
-  }, [props.functions, text]);
-  return (
-    <aside class="detail" aria-label="Tools as functions">
-      <header>
-        <h2>Tools as functions</h2>
-        <Search value={text} label="Find a function" change={setText} />
-      </header>
-      <div class="list-lines">
-        {found.slice(0, shownMax).map((one) => (
-          <button
-            key={one.tool}
-            type="button"
-            class="plain function"
-            title={one.description}
-            onClick={() => props.insert(callOf(one))}
-          >
-            <span class="mono ellipsis">{one.name.toLowerCase()}</span>
-            <span class="faint small ellipsis">{one.description}</span>
-          </button>
-        ))}
-      </div>
-      {found.length > shownMax && (
-        <p class="faint small body">and {found.length - shownMax} more; search to see them</p>
-      )}
-    </aside>
-  );
-}
-
-function callOf({ name, parameters }: ToolFunction): string {
-  const needed = parameters.filter(({ isRequired }) => isRequired);
-  const args = needed.map((parameter) => ` :${parameter.name.toLowerCase()} ""`);
-  return `(${name.toLowerCase()}${args.join("")})`;
 }

@@ -3,7 +3,7 @@ import type { Minute } from "../../src/hall/page/traffic.ts";
 import { Chart } from "../parts/chart.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { ServerDot } from "../parts/server-state.tsx";
+import { ServerDot, ServerState } from "../parts/server-state.tsx";
 import { Ago, Empty, formatMs, Page, plural } from "../parts/shown.tsx";
 import { hrefOf } from "../router.ts";
 import { useCalls, useData } from "../store.ts";
@@ -87,9 +87,9 @@ function Tiles(props: {
   return (
     <div class="tiles">
       <Tile
-        label="Servers well"
+        label="Servers up"
         value={`${enabled.length - bad.length} of ${enabled.length}`}
-        note={bad.length === 0 ? "all of them" : bad.map(({ name }) => name).join(", ")}
+        note={bad.length === 0 ? "no problems" : bad.map(({ name }) => name).join(", ")}
         tone={bad.length > 0 ? "bad" : ""}
         to="servers"
       />
@@ -108,7 +108,7 @@ function Tiles(props: {
         to="calls"
       />
       <Tile
-        label="p95"
+        label="Time of a call, p95"
         value={calls === 0 ? "–" : formatMs(p95)}
         note="last 5 minutes"
         tone=""
@@ -178,8 +178,11 @@ function ServerCard({ servers }: { readonly servers: readonly PageServer[] }) {
             <a key={server.name} href={hrefOf("servers", server.name)}>
               <ServerDot server={server} />
               <strong class="ellipsis">{server.name}</strong>
-              <span class="faint small end number">
+              <span class="faint small number">
                 {plural(server.tools, "tool")}, {plural(server.calls, "call")}
+              </span>
+              <span class="end">
+                <ServerState server={server} />
               </span>
             </a>
           ))}
@@ -190,7 +193,7 @@ function ServerCard({ servers }: { readonly servers: readonly PageServer[] }) {
 }
 
 function CallCard() {
-  const calls = useCalls() ?? [];
+  const calls = useCalls().data ?? [];
   return (
     <section class="card">
       <header>

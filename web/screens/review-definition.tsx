@@ -1,4 +1,4 @@
-import type { ReviewedItem } from "../../src/hall/review-summary.ts";
+import type { ReviewedItem } from "../../src/hall/changes.ts";
 import { Code } from "../parts/code.tsx";
 import { Badge, type Tone } from "../parts/shown.tsx";
 

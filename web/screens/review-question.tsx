@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
+import type { ReviewSummary } from "../../src/hall/changes.ts";
 import type { ReviewAnswer, ReviewQuestion } from "../../src/hall/page/review.ts";
-import type { ReviewSummary } from "../../src/hall/review-summary.ts";
 import { ask } from "../api.ts";
 import { type Action, useAction } from "../parts/action.ts";
 import { Code } from "../parts/code.tsx";
@@ -39,8 +39,11 @@ export function Question(props: { readonly id: string; readonly question: Review
     case "modules":
       return (
         <YesNo
-          title="Load these files of the project into the hall?"
-          lines={question.modules.map(({ file, change }) => [file, change])}
+          title="Run these files of the project in a process of their own?"
+          lines={[
+            ...question.modules.map(({ file, change }) => [file, change] as const),
+            ["It runs", question.runs] as const,
+          ]}
           yes="Load them"
           answer={answer}
           action={action}

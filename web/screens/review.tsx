@@ -41,6 +41,7 @@ export function Review({ route, openMenu }: ScreenProps) {
       <div class="content padded">
         <div class="stack loose">
           {(action.error ?? error) && <Problem error={(action.error ?? error) as never} />}
+          {action.error && server && <a href={hrefOf("servers", server)}>Open {server}</a>}
           {state ? <Step state={state} begin={begin} /> : !error && <Loading />}
         </div>
       </div>

@@ -34,7 +34,9 @@ export function SecretForm({ name }: { readonly name: string }) {
             Store
           </button>
         </div>
-        <small>This variable has no value. It is stored as a secret, not in guildhall.json.</small>
+        <small>
+          The server cannot start without it. It is stored as a secret, not in guildhall.json.
+        </small>
       </label>
       {error && <Problem error={error} />}
     </form>

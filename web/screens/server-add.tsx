@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
-import type { PlannedChange } from "../../src/hall/page/config.ts";
+import type { ConfigChange, PlannedChange } from "../../src/hall/page/config.ts";
 import { ask } from "../api.ts";
 import { useAction } from "../parts/action.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { Tabs } from "../parts/tabs.tsx";
 import { go } from "../router.ts";
 import { refresh, toast } from "../store.ts";
 import { Planned } from "./planned.tsx";
@@ -12,9 +13,14 @@ import { Planned } from "./planned.tsx";
 export function AddServer({ close }: { readonly close: () => void }) {
   const [name, setName] = useState("");
   const [text, setText] = useState("");
+  const [isApi, setApi] = useState(false);
+  const [openapi, setOpenapi] = useState("");
+  const [baseUrl, setBaseUrl] = useState("");
   const [plan, setPlan] = useState<PlannedChange>();
   const { run, isBusy, error } = useAction();
-  const change = { kind: "add", name, text } as const;
+  const change: ConfigChange = isApi
+    ? { kind: "add", name, openapi, baseUrl }
+    : { kind: "add", name, text };
 
   const look = (): void => run(async () => setPlan(await ask("planChange", { change })));
   const write = (seen: string): void =>
@@ -53,7 +59,7 @@ export function AddServer({ close }: { readonly close: () => void }) {
             <button
               type="button"
               class="primary"
-              disabled={isBusy || text.trim() === ""}
+              disabled={isBusy || (isApi ? openapi : text).trim() === ""}
               onClick={look}
             >
               Show the change
@@ -67,22 +73,22 @@ export function AddServer({ close }: { readonly close: () => void }) {
         <Planned plan={plan} />
       ) : (
         <>
-          <label class="field">
-            Command, URL or JSON
-            <textarea
-              rows={7}
-              spellcheck={false}
-              placeholder={
-                'npx -y @modelcontextprotocol/server-filesystem .\nhttps://example.com/mcp\n{ "mcpServers": { … } }'
-              }
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
+          <Tabs
+            label="Kinds of servers"
+            tabs={{ server: "MCP server", api: "OpenAPI document" }}
+            current={isApi ? "api" : "server"}
+            choose={(kind) => setApi(kind === "api")}
+          />
+          {isApi ? (
+            <ApiFields
+              openapi={openapi}
+              baseUrl={baseUrl}
+              setOpenapi={setOpenapi}
+              setBaseUrl={setBaseUrl}
             />
-            <small>
-              One command line, one URL, the JSON of any client, or a <code>claude mcp add</code>{" "}
-              line. Keys in it are stored as secrets.
-            </small>
-          </label>
+          ) : (
+            <TextField text={text} setText={setText} />
+          )}
           <label class="field">
             Name
             <input
@@ -95,5 +101,61 @@ export function AddServer({ close }: { readonly close: () => void }) {
         </>
       )}
     </Dialog>
+  );
+}
+
+function TextField(props: { readonly text: string; readonly setText: (text: string) => void }) {
+  return (
+    <label class="field">
+      Command, URL or JSON
+      <textarea
+        rows={7}
+        spellcheck={false}
+        placeholder={
+          'npx -y @modelcontextprotocol/server-filesystem .\nhttps://example.com/mcp\n{ "mcpServers": { … } }'
+        }
+        value={props.text}
+        onInput={(event) => props.setText(event.currentTarget.value)}
+      />
+      <small>
+        One command line, one URL, the JSON of any client, or a <code>claude mcp add</code> line.
+        Keys in it are stored as secrets.
+      </small>
+    </label>
+  );
+}
+
+function ApiFields(props: {
+  readonly openapi: string;
+  readonly baseUrl: string;
+  readonly setOpenapi: (text: string) => void;
+  readonly setBaseUrl: (text: string) => void;
+}) {
+  return (
+    <>
+      <label class="field">
+        Document
+        <input
+          class="mono"
+          spellcheck={false}
+          placeholder="./openapi.yaml or https://example.com/openapi.json"
+          value={props.openapi}
+          onInput={(event) => props.setOpenapi(event.currentTarget.value)}
+        />
+        <small>
+          A file in the project's folder, or a URL. Each operation of the API becomes a tool.
+        </small>
+      </label>
+      <label class="field">
+        Address of the API
+        <input
+          class="mono"
+          spellcheck={false}
+          placeholder="as the document says"
+          value={props.baseUrl}
+          onInput={(event) => props.setBaseUrl(event.currentTarget.value)}
+        />
+      </label>
+    </>
   );
 }

@@ -6,7 +6,7 @@ import { useAction } from "../parts/action.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Problem, Steps } from "../parts/problem.tsx";
 import { ServerState } from "../parts/server-state.tsx";
-import { formatTime, plural } from "../parts/shown.tsx";
+import { Badge, formatTime, plural } from "../parts/shown.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { go, hrefOf } from "../router.ts";
 import { refresh, useData, useLines } from "../store.ts";
@@ -112,7 +112,7 @@ function State({ server }: { readonly server: PageServer }) {
   const problem = reason ?? down;
   return (
     <div class="body">
-      {problem !== undefined && (
+      {problem !== undefined && missing.length === 0 && (
         <div class="problem">
           <strong>{problem}</strong>
           {server.state === "held" ? (
@@ -122,7 +122,14 @@ function State({ server }: { readonly server: PageServer }) {
               </button>
             </div>
           ) : (
-            <Steps next={server.next.filter((step) => step.do !== "login")} />
+            <div class="row wrap">
+              <Steps next={server.next.filter((step) => step.do !== "login")} />
+              {down !== undefined && (
+                <button type="button" class="tiny" onClick={() => go("servers", name, "logs")}>
+                  Read its log
+                </button>
+              )}
+            </div>
           )}
         </div>
       )}
@@ -144,12 +151,32 @@ function State({ server }: { readonly server: PageServer }) {
         </dd>
         <dt>Calls</dt>
         <dd>
-          {server.calls}, {plural(server.errors, "error")}
+          {server.calls.toLocaleString("en")}, {plural(server.errors, "error")}
         </dd>
-        <dt>Last error</dt>
+        <dt>Last failed call</dt>
         <dd>{lastError ?? "none"}</dd>
       </dl>
+      {server.denied.length > 0 && <Denied server={server} />}
     </div>
+  );
+}
+
+function Denied({ server: { name, denied } }: { readonly server: PageServer }) {
+  return (
+    <section class="stack tight" aria-label="Denied by the sandbox">
+      <h3>Denied by the sandbox</h3>
+      <ul class="list-lines">
+        {denied.map(({ kind, what }) => (
+          <li key={`${kind} ${what}`}>
+            <Badge tone="warn">{kind}</Badge>
+            <span class="mono break">{what}</span>
+          </li>
+        ))}
+      </ul>
+      <p class="faint small">
+        If the server needs one of them, allow it: <code>guildhall sandbox learn {name}</code>
+      </p>
+    </section>
   );
 }
 
@@ -219,7 +246,7 @@ function Log({ name }: { readonly name: string }) {
     const kept = data?.lines ?? [];
     const last = kept.at(-1)?.at ?? 0;
     return [...kept, ...live.filter(({ at }) => at > last)].slice(-1_000);
-  }, [data, live.length]);
+  }, [data, live.at(-1)]);
   // The kept log is old as soon as the server writes; read it when the log is opened again.
   useEffect(() => () => refresh("logs"), []);
   useEffect(() => {

@@ -1,21 +1,23 @@
 import { useEffect, useState } from "preact/hooks";
 import type { PageError } from "../../src/hall/page/contract.ts";
-import { signIn } from "../api.ts";
+import { beginSignIn, readIssuers, signIn } from "../api.ts";
+import { finishSignIn, leaveToSignIn } from "../callback.ts";
 import { Problem } from "../parts/problem.tsx";
-import { go } from "../router.ts";
 import { begin, failureOf } from "../store.ts";
 
-/** Signs in with the code of `guildhall open`, or with a token that a person pastes. */
+/** Signs in with the code of `guildhall open`, at an issuer, or with a token that a person pastes. */
 export function SignIn({ code }: { readonly code: string | undefined }) {
   const [token, setToken] = useState("");
   const [error, setError] = useState<PageError>();
   const [isBusy, setBusy] = useState(code !== undefined);
+  const [issuers, setIssuers] = useState<readonly string[]>([]);
 
-  async function open(given: { code: string } | { token: string }): Promise<void> {
+  async function open(work: () => Promise<string | undefined>): Promise<void> {
     setBusy(true);
     try {
-      await signIn(given);
-      go("overview");
+      const hash = await work();
+      if (hash === undefined) return;
+      location.hash = hash;
       await begin();
     } catch (failure) {
       setError(failureOf(failure) ?? { ...away, next: [] });
@@ -25,10 +27,14 @@ export function SignIn({ code }: { readonly code: string | undefined }) {
   }
 
   useEffect(() => {
-    if (code === undefined) return;
+    if (code === undefined) {
+      void readIssuers().then(setIssuers, () => {});
+      void open(finishSignIn);
+      return;
+    }
     // The code must not stay in the history of the browser.
     history.replaceState(null, "", "#/sign-in");
-    void open({ code });
+    void open(() => signIn({ code }).then(() => "#/overview"));
   }, [code]);
 
   return (
@@ -37,7 +43,7 @@ export function SignIn({ code }: { readonly code: string | undefined }) {
         class="card"
         onSubmit={(event) => {
           event.preventDefault();
-          void open({ token: token.trim() });
+          void open(() => signIn({ token: token.trim() }).then(() => placeAfter()));
         }}
       >
         <div class="stack">
@@ -47,6 +53,21 @@ export function SignIn({ code }: { readonly code: string | undefined }) {
           </p>
         </div>
         {error && <Problem error={error} />}
+        {issuers.map((issuer) => (
+          <button
+            key={issuer}
+            type="button"
+            disabled={isBusy}
+            onClick={() =>
+              void open(async () => {
+                leaveToSignIn(issuer, await beginSignIn(issuer));
+                return undefined;
+              })
+            }
+          >
+            Sign in with {issuer}
+          </button>
+        ))}
         <label class="field">
           Or paste a token
           <input
@@ -65,6 +86,11 @@ export function SignIn({ code }: { readonly code: string | undefined }) {
       </form>
     </main>
   );
+}
+
+/** The screen that was asked for while nobody was signed in. */
+function placeAfter(): string {
+  return location.hash.startsWith("#/own") ? location.hash : "#/overview";
 }
 
 const away = {

@@ -1,6 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Series, Statistics as StatisticsData } from "../../src/store/store.ts";
 import { Chart, type Series as Line } from "../parts/chart.tsx";
+import { Problem } from "../parts/problem.tsx";
 import { formatBytes, formatMs, Loading, plural } from "../parts/shown.tsx";
 import { useData } from "../store.ts";
 import { Choice } from "./tools.tsx";
@@ -21,7 +22,7 @@ export function Statistics() {
   // The same until the screen is opened again, so that answers can be kept.
   const opened = useMemo(() => Date.now(), []);
   const since = opened - (spans[span] ?? dayMs);
-  const { data } = useData("statistics", { since });
+  const { data, error } = useData("statistics", { since });
   const of = tool === "" ? server : tool;
   const { data: series } = useData("series", of === "" ? { since } : { since, of });
   const periods = useMemo(() => (series ? fillIn(series, since, opened) : []), [series, since]);
@@ -30,6 +31,7 @@ export function Statistics() {
     .filter(({ toolkit }) => server === "" || toolkit === server)
     .map((one) => one.tool)
     .sort();
+  if (error) return <Problem error={error} />;
   if (!data) return <Loading />;
   const times = periods.map(({ start }) => start);
   const line = (label: string, tone: Line["tone"], value: (period: Period) => number): Line => ({

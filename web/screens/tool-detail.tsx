@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { ToolLine } from "../../src/hall/page/tools.ts";
 import { useAction } from "../parts/action.ts";
@@ -8,7 +8,7 @@ import { Outcome } from "../parts/outcome.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { type Called, Running, useRunning } from "../parts/running.tsx";
 import { SchemaForm } from "../parts/schema-form.tsx";
-import { Badge, formatMs } from "../parts/shown.tsx";
+import { Badge, formatMs, type Tone } from "../parts/shown.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { go, hrefOf } from "../router.ts";
 import { useData } from "../store.ts";
@@ -23,6 +23,12 @@ export function ToolDetail({ line }: { readonly line: ToolLine }) {
   const [isDisabling, setDisabling] = useState(false);
   const action = useAction();
   const running = useRunning();
+  const answer = useRef<HTMLDivElement>(null);
+  // Below a long form, what happens after a click would be out of view.
+  useEffect(
+    () => answer.current?.scrollIntoView({ block: "nearest" }),
+    [action.isBusy, action.error, called],
+  );
   const call = (given: JsonObject): void => {
     setArguments(given);
     action.run(async () => {
@@ -45,7 +51,7 @@ export function ToolDetail({ line }: { readonly line: ToolLine }) {
           </button>
         </div>
         <div class="row wrap">
-          <Badge tone={line.effect === "changes" ? "warn" : ""}>{line.effect}</Badge>
+          <Class tool={line} />
           <Badge>{line.level}</Badge>
           {line.groups.map((group) => (
             <Badge key={group} tone="info">
@@ -92,23 +98,11 @@ export function ToolDetail({ line }: { readonly line: ToolLine }) {
             isBusy={action.isBusy || line.held !== undefined}
             submit={call}
           />
-          {action.isBusy && <Running running={running} />}
-          {action.error && <Problem error={action.error} />}
-          {called && (
-            <section class="stack" aria-label="Result">
-              <div class="row spread">
-                <h3>Result</h3>
-                <span class="row">
-                  <span class="faint small number">{formatMs(called.ms)}</span>
-                  <button type="button" class="tiny" onClick={() => args && call(args)}>
-                    <Icon name="restart" />
-                    Repeat
-                  </button>
-                </span>
-              </div>
-              <Outcome outcome={called.outcome} />
-            </section>
-          )}
+          <div ref={answer} class="stack">
+            {action.isBusy && <Running running={running} />}
+            {action.error && <Problem error={action.error} />}
+            {called && <Result called={called} repeat={() => args && call(args)} />}
+          </div>
         </div>
       )}
       {tool && tab === "definition" && (
@@ -125,4 +119,34 @@ export function ToolDetail({ line }: { readonly line: ToolLine }) {
       )}
     </section>
   );
+}
+
+function Result(props: { readonly called: Called; readonly repeat: () => void }) {
+  return (
+    <section class="stack" aria-label="Result">
+      <div class="row spread">
+        <h3>Result</h3>
+        <span class="row">
+          <span class="faint small number">{formatMs(props.called.ms)}</span>
+          <button type="button" class="tiny" onClick={props.repeat}>
+            <Icon name="restart" />
+            Repeat
+          </button>
+        </span>
+      </div>
+      <Outcome outcome={props.called.outcome} />
+    </section>
+  );
+}
+
+const tones: Readonly<Record<ToolLine["effect"], Tone>> = {
+  reads: "good",
+  changes: "warn",
+  unknown: "",
+};
+
+/** Tells tools that only read from those that change something. */
+export function Class({ tool }: { readonly tool: ToolLine }) {
+  if (tool.held !== undefined) return <Badge tone="bad">held</Badge>;
+  return <Badge tone={tones[tool.effect]}>{tool.effect}</Badge>;
 }

@@ -6,12 +6,12 @@ import { ask } from "../api.ts";
 import { useAction } from "../parts/action.ts";
 import { Problem } from "../parts/problem.tsx";
 import { Search } from "../parts/search.tsx";
-import { Badge, Empty, Loading, Page, plural, type Tone } from "../parts/shown.tsx";
+import { Empty, Loading, Page, plural } from "../parts/shown.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { go } from "../router.ts";
 import { useData } from "../store.ts";
 import type { ScreenProps } from "./screens.ts";
-import { ToolDetail } from "./tool-detail.tsx";
+import { Class, ToolDetail } from "./tool-detail.tsx";
 
 interface Line extends ToolLine {
   readonly found?: FoundTool | undefined;
@@ -83,17 +83,6 @@ function Reasons(props: { readonly found: FoundTool; readonly reasons: RankReaso
       {matches.length === 0 && <span class="faint">alike in meaning</span>}
     </span>
   );
-}
-
-const tones: Readonly<Record<ToolLine["effect"], Tone>> = {
-  reads: "good",
-  changes: "warn",
-  unknown: "",
-};
-
-function Class({ tool }: { readonly tool: ToolLine }) {
-  if (tool.held !== undefined) return <Badge tone="bad">held</Badge>;
-  return <Badge tone={tones[tool.effect]}>{tool.effect}</Badge>;
 }
 
 /** All tools, searched as a model searches them. */

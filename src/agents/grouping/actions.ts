@@ -36,9 +36,14 @@ function readName(name: string): string[] | undefined {
     .filter((word) => word !== "" && !fillers.has(word));
   const verb = words.findIndex((word) => verbs.has(word));
   // In `browser_take_screenshot` the word before the verb is a place. `web_search` has its object first.
-  return verb === -1 || verb > 1 || verb === words.length - 1 ? undefined : words.slice(verb);
+  if (verb === -1 || verb > 1 || verb === words.length - 1) return undefined;
+  const [first = "", last = "", ...rest] = words.slice(verb);
+  // `monitor_update` updates monitors.
+  const isNounFirst = rest.length === 0 && nouns.has(first) && endVerbs.has(last);
+  return isNounFirst ? [last, first] : words.slice(verb);
 }
 
+const endVerbs = setOf("create delete get list read run save start stop update write");
 const fillers = new Set(["mcp", "tool", "api", "server", "func", "function"]);
 
 const openings =
@@ -171,6 +176,7 @@ const boundaries = setOf(
 /** Verbs with a particle. */
 const particles = new Map([
   ["search", "for"],
+  ["fill", "out"],
   ["look", "up"],
   ["wait", "for"],
   ["navigate", "to"],

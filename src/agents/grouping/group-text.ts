@@ -17,6 +17,8 @@ import { pluralOf, readUsage, uncounted, type WordUsage } from "./usage.ts";
 export interface Part {
   readonly documents: readonly number[];
   readonly name?: string | undefined;
+  /** The name follows the tools. Default: an existing name stays. */
+  readonly mayBeRenamed?: boolean | undefined;
 }
 
 export interface GroupText {
@@ -54,12 +56,25 @@ export function describeGroups(
   const groups = parts.map(({ documents }) =>
     byToolkit(documents.map((document) => readTool(document, reading, texts))),
   );
-  return groups.map((toolkitsIn) => {
+  return groups.map((toolkitsIn, at) => {
     const found = findDomains(byToolkit(thin(toolkitsIn.flat(), votersMax)), known);
-    const name = productName(toolkitsIn, groups, names) ?? findName(found, toolkitsIn, names);
+    const { name: before, mayBeRenamed } = parts[at] as Part;
+    const propose = (taken: ReadonlySet<string>): string =>
+      productName(toolkitsIn, groups, taken) ??
+      findName(found, toolkitsIn, { taken, topics: topicsOf(toolkitsIn, groups) });
+    const free = propose(names);
+    const isOutdated =
+      mayBeRenamed && !sharesWord(before, propose(new Set())) && !sharesWord(before, free);
+    const name = before === undefined || isOutdated ? free : before;
     names.add(name);
     return { name, description: describe(toolkitsIn, found, { reading, vectors, usage }) };
   });
+}
+
+/** Callers know a group by its name, so it stays while it says a part of what the group is about now. */
+function sharesWord(name = "", proposed: string): boolean {
+  const words = proposed.split("_").filter((word) => word !== "and");
+  return name.split("_").some((word) => words.includes(word));
 }
 
 function readTool(
@@ -151,13 +166,22 @@ function productName(
   const id = only?.[0]?.toolkit ?? "";
   if (readServerName(id)?.product === undefined || others.length > 0) return undefined;
   const name = toName(shortId(id));
+  const topics = topicsOf(only === undefined ? [] : [only], groups);
+  const wishes = [...topics.map((topic) => `${name}_${topic}`), name];
+  return wishes.find((wish) => isNameable.test(wish) && !taken.has(wish));
+}
+
+/** The topics of a part of one toolkit, if its other tools are in other groups. */
+function topicsOf(
+  [only, ...others]: readonly (readonly Member[])[],
+  groups: readonly (readonly (readonly Member[])[])[],
+): readonly string[] {
+  if (only === undefined || others.length > 0) return [];
   const elsewhere = groups
     .flat()
-    .filter((members) => members !== only && members[0]?.toolkit === id)
+    .filter((members) => members !== only && members[0]?.toolkit === only[0]?.toolkit)
     .flat();
-  const parts = elsewhere.length === 0 ? [] : findTopics(only ?? [], elsewhere);
-  const wishes = [...parts.map((topic) => `${name}_${topic}`), name];
-  return wishes.find((wish) => isNameable.test(wish) && !taken.has(wish));
+  return elsewhere.length === 0 ? [] : findTopics(only, elsewhere);
 }
 
 const topicShareMin = 0.3;
@@ -188,7 +212,7 @@ function nounsOf(name: string): readonly string[] {
     verbClassesOf([word]).length === 0 &&
     readServerName(word)?.product === undefined;
   const nouns = splitRuns(name).map((word) =>
-    isNoun(word) ? word.replace(/(?<=[^s])s$/, "") : "",
+    isNoun(word) ? word.replace(/ies$/, "y").replace(/(?<=[^s])s$/, "") : "",
   );
   return nouns.flatMap((noun, at) => {
     if (noun === "" || vague.has(noun)) return [];
@@ -201,7 +225,7 @@ function nounsOf(name: string): readonly string[] {
 function findName(
   found: readonly Found[],
   toolkits: readonly (readonly Member[])[],
-  taken: ReadonlySet<string>,
+  { taken, topics }: { readonly taken: ReadonlySet<string>; readonly topics: readonly string[] },
 ): string {
   const [first, ...others] = [...found].sort((a, b) => Number(b.isMain) - Number(a.isMain));
   const ids = toolkits.map(([member]) => toName(shortId(member?.toolkit ?? "")));
@@ -211,10 +235,11 @@ function findName(
   const wishes = [
     ...(others[0]?.isMain && !first?.covers ? beside(shorts.slice(0, 1)) : []),
     ...(first === undefined ? [] : [first.name]),
-    ...(ids.length === 1 ? ids : []),
+    ...topics.map((topic) => `${ids[0]}_${topic}`),
+    ...(isFilledByFirst(toolkits) ? ids.slice(0, 1) : []),
     ...beside(shorts),
-    ...beside(ids),
     ids.slice(0, 2).join("_and_"),
+    ...beside(ids),
     ...ids,
   ];
   const free = wishes.find((wish) => isNameable.test(wish) && !taken.has(wish));
@@ -223,6 +248,11 @@ function findName(
   let number = first === undefined ? 1 : 2;
   while (taken.has(`${stem}_${number}`)) number++;
   return `${stem}_${number}`;
+}
+
+/** True if most tools are of the largest toolkit. */
+function isFilledByFirst(toolkits: readonly (readonly Member[])[]): boolean {
+  return (toolkits[0]?.length ?? 0) >= shares.covers * toolkits.flat().length;
 }
 
 const isNameable = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$(?<=^.{3,48})/;

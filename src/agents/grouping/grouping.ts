@@ -19,6 +19,8 @@ export interface GroupToolsOptions {
 
 export interface PreviousGroup {
   readonly name: string;
+  /** The name was not chosen by a person: it follows the tools once a third of them are new. Default: false. */
+  readonly mayBeRenamed?: boolean | undefined;
   /** Full names. */
   readonly tools: readonly string[];
 }
@@ -52,9 +54,8 @@ export function groupTools(
       : partition(snapshot, count ?? chooseCount(corpus.size));
   const texts = describeGroups(parts, { reading: snapshot, toolkits, vectors });
   return parts
-    .map(({ documents, name }, at) => ({
+    .map(({ documents }, at) => ({
       ...(texts[at] as GroupText),
-      ...(name === undefined ? {} : { name }),
       tools: documents.map((document) => nameOf(document, snapshot)),
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -105,7 +106,7 @@ function partition(snapshot: CorpusSnapshot, count: number): Part[] {
       countMax: isMany(total)
         ? wanted
         : countMaxFor(wanted, units.length - snapshot.entries.length),
-      aloneMax: Math.ceil(wanted * 1.2) + 1,
+      aloneMax: isMany(total) ? 0 : aloneMaxFor(wanted),
       likenessMin: akinMin,
       sizeMin: Math.min(groupSize.least, total / wanted / 2),
       sizeMax,
@@ -118,6 +119,9 @@ function partition(snapshot: CorpusSnapshot, count: number): Part[] {
 function countMaxFor(wanted: number, splits: number): number {
   return Math.min(groupCount.most, Math.max(Math.ceil(wanted * 1.2), groupCount.few + splits));
 }
+
+/** Up to this many groups, a small toolkit that is like no other has one of its own. */
+const aloneMaxFor = (wanted: number): number => Math.ceil(wanted * 1.2) + 1;
 
 /** A toolkit that is too large for a group is split into even parts, so that none has to share a group with strangers. */
 function splitToolkit(
@@ -181,12 +185,10 @@ function place(
   const homes = new Map(
     previous.flatMap(({ tools }, at) => tools.map((tool) => [tool, at] as const)),
   );
-  const parts = previous.map(({ name }) => ({
-    name: name as string | undefined,
-    documents: [] as number[],
-  }));
+  const parts = previous.map(({ name }): GrowingPart => ({ name, documents: [] }));
   const total = snapshot.postings.count;
-  const sizeMax = sizeCap(total, Math.max(count ?? previous.length, 1));
+  const wanted = Math.max(count ?? previous.length, 1);
+  const limits = { sizeMax: sizeCap(total, wanted), aloneMax: aloneMaxFor(chooseCount(total)) };
   const newToolkits: number[][] = [];
   for (const entry of snapshot.entries) {
     const known = new Map<number, number>();
@@ -201,21 +203,37 @@ function place(
     }
     const main = [...known].sort((a, b) => b[1] - a[1] || a[0] - b[0])[0];
     if (main !== undefined) parts[main[0]]?.documents.push(...fresh);
-    else if (fresh.length > 0) newToolkits.push(...splitDocuments(fresh, sizeMax, snapshot));
+    else if (fresh.length > 0)
+      newToolkits.push(...splitToolkit(fresh, limits.sizeMax, total, snapshot));
   }
   const remaining = parts.filter(({ documents }) => documents.length > 0);
-  for (const documents of newToolkits) join(documents, remaining, sizeMax, snapshot);
-  return remaining.map(({ name, documents }) => ({
-    name,
-    documents: documents.sort((a, b) => a - b),
-  }));
+  for (const documents of newToolkits) join(documents, remaining, limits, snapshot);
+  for (const { documents } of remaining) documents.sort((a, b) => a - b);
+  return remaining.map((part) => ({ ...part, mayBeRenamed: hasChanged(part, previous, snapshot) }));
 }
 
-/** Joins the most similar group with room; a toolkit that is like none opens its own, unless it is too small. */
+type GrowingPart = Part & { readonly documents: number[] };
+
+/** True if nobody chose the name of the group, and a third of its tools are new. */
+function hasChanged(
+  { name, documents }: Part,
+  previous: readonly PreviousGroup[],
+  snapshot: CorpusSnapshot,
+): boolean {
+  const before = previous.find((group) => group.name === name && group.mayBeRenamed);
+  if (before === undefined) return false;
+  const tools = new Set(before.tools);
+  const kept = documents.filter((document) => tools.has(nameOf(document, snapshot))).length;
+  return kept <= (1 - newShareMin) * documents.length;
+}
+
+const newShareMin = 1 / 3;
+
+/** Joins the most similar group with room; a toolkit that is like none opens its own, unless it is small and there are enough groups. */
 function join(
   documents: number[],
-  parts: { name: string | undefined; documents: number[] }[],
-  sizeMax: number,
+  parts: GrowingPart[],
+  { sizeMax, aloneMax }: { readonly sizeMax: number; readonly aloneMax: number },
   snapshot: CorpusSnapshot,
 ): void {
   const profile = profileOf(documents, snapshot);
@@ -229,15 +247,15 @@ function join(
         domainEvidence(domain, domainOf(part.documents, snapshot)),
     }))
     .sort((a, b) => b.likeness - a.likeness || a.at - b.at);
-  const isSmall = documents.length < groupSize.least || parts.length >= groupCount.most;
-  const candidates = isSmall
-    ? ranked
-    : ranked.slice(0, 1).filter(({ likeness }) => likeness >= akinMin);
+  // Up to 500 tools a group never passes its limit, even if that takes more than 25 groups.
+  const isFull = parts.length >= groupCount.most && isMany(snapshot.postings.count);
+  const mayBeAlone = !isFull && (documents.length >= groupSize.least || parts.length < aloneMax);
+  const candidates = mayBeAlone ? ranked.filter(({ likeness }) => likeness >= akinMin) : ranked;
   const roomy =
     candidates.find(({ part }) => part.documents.length + documents.length <= sizeMax) ??
-    (parts.length < groupCount.most ? undefined : ranked[0]);
+    (isFull ? ranked[0] : undefined);
   if (roomy) roomy.part.documents.push(...documents);
-  else parts.push({ name: undefined, documents });
+  else parts.push({ documents });
 }
 
 /** The domain that the name of the first toolkit says. */

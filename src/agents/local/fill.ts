@@ -15,7 +15,7 @@ export interface FillableTool {
   readonly inputSchema: JsonObject;
 }
 
-/** What the caller sent besides the task. */
+/** Input that the caller sent besides the task. */
 export interface Given {
   readonly data?: JsonObject | undefined;
   readonly context?: string | undefined;

@@ -4,18 +4,11 @@ import type {
   LanguageModelV3ToolCall,
   LanguageModelV3ToolResultPart,
 } from "@ai-sdk/provider";
-import type { JsonObject } from "../../base/json.ts";
+import { type JsonObject, parseObject } from "../../base/json.ts";
 import type { Secrets } from "../../base/log.ts";
 import type { Conclusion, Job, OfferedTool, Planner, StopReason } from "../planner.ts";
 import { describeTools, plannerTools, Results, ToolNames, writePrompt } from "./prompt.ts";
-import {
-  explainModelError,
-  type Model,
-  parseObject,
-  type Turn,
-  takeTurn,
-  textOfTurn,
-} from "./turn.ts";
+import { explainModelError, type Model, type Turn, takeTurn, textOfTurn } from "./turn.ts";
 
 export interface ModelPlannerOptions {
   readonly kind: "model" | "sampling";

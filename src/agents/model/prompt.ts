@@ -1,8 +1,7 @@
 import type { LanguageModelV3FunctionTool, LanguageModelV3Message } from "@ai-sdk/provider";
-import { hashOf, type JsonObject } from "../../base/json.ts";
+import { hashOf, type JsonObject, parseObject } from "../../base/json.ts";
 import type { Outcome } from "../../tool.ts";
 import type { Conclusion, Job, OfferedTool, StepResult } from "../planner.ts";
-import { parseObject } from "./turn.ts";
 
 /** The messages that open a run. */
 export function writePrompt(job: Job, results: Results): LanguageModelV3Message[] {

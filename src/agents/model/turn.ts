@@ -12,7 +12,7 @@ import {
 } from "@ai-sdk/provider";
 import type { Advice } from "../../base/advice.ts";
 import { type ErrorCode, HallError, messageOf } from "../../base/errors.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject, parseObject } from "../../base/json.ts";
 import type { Secrets } from "../../base/log.ts";
 import { backoffMs } from "../../base/timing.ts";
 
@@ -173,17 +173,6 @@ export function textOfTurn({ content }: Turn, separator = ""): string {
 /** The JSON object in a model's text, with or without a code fence around it. */
 export function findObject(text: string): JsonObject | undefined {
   return parseObject(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
-}
-
-/** Undefined if the text is not a JSON object. */
-export function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    // Plain text; the caller decides what that means.
-    return undefined;
-  }
 }
 
 const test: Advice = { do: "run-command", command: "models test" };

@@ -9,8 +9,7 @@ import {
   isBuiltinName,
   isBuiltinOn,
 } from "../../config/configured-servers.ts";
-import { type AddReport, addServers } from "../../hall/add-servers.ts";
-import { editConfig } from "../../hall/config-edit.ts";
+import { type AddReport, addServers, editConfig } from "../../hall/config-edit.ts";
 import {
   type ApiFlags,
   entryFrom,

@@ -14,8 +14,8 @@ import type { JsonOption } from "../declaration.ts";
 import { loadProject, noteUnlisted, withHall } from "../hall.ts";
 import { createWaiting } from "../live.ts";
 import { paint, print } from "../print.ts";
+import { voteForGroups } from "./agents.ts";
 import { contentOf, showContent } from "./call.ts";
-import { voteForGroups } from "./groups.ts";
 
 interface AskCommandOptions extends JsonOption {
   readonly planner?: string;

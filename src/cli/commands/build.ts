@@ -2,18 +2,18 @@ import type { FileChange, Plan } from "../../agents/plan.ts";
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { formatBytes, plural } from "../../base/text.ts";
-import type { AddReport } from "../../hall/add-servers.ts";
 import { type BuildReport, buildProject } from "../../hall/build.ts";
+import { summariseReview } from "../../hall/changes.ts";
+import type { AddReport } from "../../hall/config-edit.ts";
 import type { Discovery } from "../../hall/discover.ts";
-import { summariseReview } from "../../hall/review-summary.ts";
 import { findClientsToInstall } from "../../hall/setup.ts";
 import { type Exposure, type ExposureChange, measureExposure } from "../../hall/shown-tools.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject, noteFaults } from "../hall.ts";
 import { reportDiscovery } from "../live.ts";
-import type { Person } from "../person.ts";
 import { diffTexts, paint, print, table, wrapProse } from "../print.ts";
 import { openReviewer } from "../review.ts";
+import type { Person } from "../terminal.ts";
 import { formatInstalls } from "./install.ts";
 
 export interface BuildCommandOptions extends JsonOption {

@@ -123,17 +123,34 @@ const places = { keyring: "the system keyring", file: "an encrypted file" } as c
 
 export async function runSecretSet(name: string, options: SecretCommandOptions): Promise<void> {
   checkSecretName(name);
+  const { person } = options;
+  const users = person === undefined ? [] : await findUsers(name);
+  if (person !== undefined && users.length === 0)
+    throw new HallError("INVALID_PARAMS", `no server uses ${name} as a secret of each person`, {
+      hint: `Add it to "perPerson" in the entry of the server that uses \${${name}}.`,
+    });
   const secrets = await openProjectSecrets(process.cwd());
   const value = await readValue(name);
   const kept = await secrets.set(name, value, options);
+  // A running hall notices changes of its own secrets by itself.
+  for (const server of users) await restartInHall(server);
   const scope = options.user ? "user" : "project";
+  const where = options.user ? "all your projects" : "this project";
+  const whose = person === undefined ? "" : `${visible(person)} in `;
   const lines = [
-    `${name} is set for ${options.user ? "all your projects" : "this project"}, kept in ${places[kept]}`,
+    `${name} is set for ${whose}${where}, kept in ${places[kept]}`,
     ...(value.length < secretLengthMin
       ? [`note: it is too short to be recognised, so logs may show it`]
       : []),
   ];
-  print({ name, scope, kept }, lines.join("\n"), options);
+  print({ name, scope, person, kept }, lines.join("\n"), options);
+}
+
+/** The servers that use it as a secret of each person. */
+async function findUsers(name: string): Promise<readonly string[]> {
+  const { config } = (await loadProject()).loaded;
+  const servers = Object.entries(config.mcpServers);
+  return servers.flatMap(([server, { perPerson }]) => (perPerson?.includes(name) ? [server] : []));
 }
 
 /** From a hidden prompt, or from stdin. Never from an argument: shells keep those, and other users see them. */
@@ -147,8 +164,9 @@ async function readValue(name: string): Promise<string> {
 
 export async function runSecretList(options: JsonOption): Promise<void> {
   const secrets = (await openProjectSecrets(process.cwd())).list();
-  const rows = secrets.map(({ name, scope, project = "", kept, changedAt }) => [
+  const rows = secrets.map(({ name, scope, project = "", person = "", kept, changedAt }) => [
     name,
+    visible(person),
     scope === "other project" ? project : scope,
     places[kept],
     formatTime(changedAt),
@@ -156,7 +174,10 @@ export async function runSecretList(options: JsonOption): Promise<void> {
   const empty = "no secrets; add one with: guildhall secret set NAME";
   print(
     secrets,
-    table(["name", "for", "kept in", "changed"], rows, { empty, extra: ["changed"] }),
+    table(["name", "person", "for", "kept in", "changed"], rows, {
+      empty,
+      extra: ["person", "changed"],
+    }),
     options,
   );
 }
@@ -164,6 +185,8 @@ export async function runSecretList(options: JsonOption): Promise<void> {
 export async function runSecretRemove(name: string, options: SecretCommandOptions): Promise<void> {
   const secrets = await openProjectSecrets(process.cwd());
   await secrets.remove(name, options);
+  const users = options.person === undefined ? [] : await findUsers(name);
+  for (const server of users) await restartInHall(server);
   print({ name, removed: true }, `${name} is removed`, options);
 }
 

@@ -1,8 +1,7 @@
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
-import type { Findings } from "../../hall/import/import.ts";
-import type { ImportedServer } from "../../hall/import/merge.ts";
+import type { Findings, ImportedServer } from "../../hall/import/import.ts";
 import {
   type ImportOutcome,
   type ImportReport,
@@ -13,9 +12,8 @@ import { describeTarget } from "../../upstream/source.ts";
 import type { JsonOption } from "../declaration.ts";
 import { askList, type ListItem } from "../list.ts";
 import { createWaiting } from "../live.ts";
-import { createPerson } from "../person.ts";
 import { diffTexts, paint, print, table, wrapProse } from "../print.ts";
-import { isAttended } from "../terminal.ts";
+import { createPerson, isAttended } from "../terminal.ts";
 import { formatInstalls } from "./install.ts";
 
 interface InitOptions extends JsonOption {

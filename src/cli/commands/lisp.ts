@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { visibleLines } from "../../base/sanitize.ts";
 import type { Scope } from "../../base/scope.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
-import { type SavedFilePlace, saveProgram } from "../../hall/saved-programs.ts";
+import { type SavedFilePlace, saveProgram } from "../../hall/project-texts.ts";
 import type { Language } from "../../toolkits/programs/protocol.ts";
 import { formatBlockedCalls } from "../advice.ts";
 import type { JsonOption } from "../declaration.ts";

@@ -1,14 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { dialHall } from "../../author/dial.ts";
-import { connectHall } from "../../author/hall-line.ts";
+import { connectHall, dialHall } from "../../author/hall-line.ts";
 import { joinHall, type Registered } from "../../author/register.ts";
 import { HallError, messageOf } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { createHallChannel, greetHall } from "../../hall/admin-client.ts";
 import { socketPath } from "../../hall/socket.ts";
-import { isToolkit } from "../../registry/modules.ts";
+import { isToolkit } from "../../registry/module-exports.ts";
 import { readRegistration } from "../../registry/registration.ts";
 import { readTokenFile } from "../../server/http/tokens.ts";
 import type { Toolkit } from "../../tool.ts";

@@ -1,11 +1,12 @@
 import { HallError } from "../../base/errors.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { type JsonObject, parseObject } from "../../base/json.ts";
 import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
 import {
   acceptRights,
   explainSandbox,
   type Learning,
+  listConfined,
   openLearning,
   type ProposedRight,
   type SandboxState,
@@ -16,14 +17,14 @@ import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { askList } from "../list.ts";
 import { createWaiting } from "../live.ts";
-import { createPerson } from "../person.ts";
 import { paint, print, table, wrapProse } from "../print.ts";
-import { askLine, isAttended } from "../terminal.ts";
+import { askLine, createPerson, isAttended } from "../terminal.ts";
 
 export async function runSandboxList(options: JsonOption): Promise<void> {
   const settings = await loadProject();
-  const names = Object.keys(settings.config.mcpServers).sort();
-  const states = await Promise.all(names.map((name) => explainSandbox(settings, name)));
+  const states = await Promise.all(
+    listConfined(settings).map((name) => explainSandbox(settings, name)),
+  );
   const rows = states.map(({ name, state, what, denied }) => [
     name,
     state === "unconfined" ? { text: state, style: "yellow" as const } : state,
@@ -108,12 +109,8 @@ function parseCall(text: string): { readonly tool: string; readonly args: JsonOb
 }
 
 function parseArguments(json: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(json);
-    if (isObject(value)) return value;
-  } catch {
-    // Reported below, like a value that is no object.
-  }
+  const value = parseObject(json);
+  if (value) return value;
   throw new HallError("INVALID_PARAMS", `the arguments "${json}" are not a JSON object`);
 }
 

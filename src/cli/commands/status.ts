@@ -6,14 +6,30 @@ import { formatTime, plural } from "../../base/text.ts";
 import { version } from "../../base/version.ts";
 import { withRunningHall } from "../../hall/admin-client.ts";
 import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../../hall/admin-contract.ts";
+import {
+  type Check,
+  diagnoseModules,
+  diagnoseServers,
+  diagnoseStore,
+  repairServers,
+  type ServerDiagnosis,
+} from "../../hall/doctor.ts";
 import { describeFaults } from "../../hall/faults.ts";
-import { checkHealth, type ToolkitHealth } from "../../hall/health.ts";
-import { type Overview, type ProjectStatus, readOverview, readStatus } from "../../hall/status.ts";
+import { modulesName } from "../../hall/sandbox.ts";
+import {
+  checkHealth,
+  type Overview,
+  type ProjectStatus,
+  readOverview,
+  readStatus,
+  type ToolkitHealth,
+} from "../../hall/status.ts";
 import { reasonOf } from "../../upstream/supervisor.ts";
 import type { UpstreamState } from "../../upstream/upstream.ts";
+import { adviceForShell, quoteWord } from "../advice.ts";
 import type { JsonOption } from "../declaration.ts";
-import { formatFault, formatUnlisted, withHall } from "../hall.ts";
-import { createWaiting } from "../live.ts";
+import { formatFault, formatUnlisted, loadProject, withHall } from "../hall.ts";
+import { createLive, createWaiting, quiet, reportWaiting } from "../live.ts";
 import { type Cell, paint, print, table, wrapProse } from "../print.ts";
 
 export async function runStatus(options: JsonOption): Promise<void> {
@@ -59,8 +75,11 @@ function formatStatus(status: ProjectStatus): string {
 }
 
 /** Accesses that sandboxes denied, and the servers that run without a sandbox. */
-function formatSandboxes({ upstreams, unconfined }: ProjectStatus): readonly string[] {
-  const denied = upstreams.filter(({ denied = [] }) => denied.length > 0);
+function formatSandboxes({ unconfined, ...status }: ProjectStatus): readonly string[] {
+  const ofModules = "deniedToModules" in status ? status.deniedToModules : [];
+  const denied = [...status.upstreams, { name: modulesName, denied: ofModules }].filter(
+    ({ denied = [] }) => denied.length > 0,
+  );
   const reasons = [...new Set(unconfined.map(({ reason }) => reason))];
   return [
     ...denied.map(
@@ -166,7 +185,7 @@ function whyDown(state: UpstreamState): string | undefined {
   return state.kind === "unusable" ? state.reason : reasonOf(state);
 }
 
-/** What a person must do first, with the command for it. */
+/** The step that a person must take first, with its command. */
 function formatDenied(reason: string, [first]: readonly Advice[] = []): string {
   const isCommand = first?.do === "verify" || first?.do === "login";
   return isCommand ? `${reason}: run \`guildhall ${adviceCommand(first)}\`` : reason;
@@ -251,4 +270,65 @@ function failureOf(failing: readonly ToolkitHealth[], total: number): HallError 
   return new HallError("UNAVAILABLE", message, {
     next: [{ do: "run-command", command: "doctor" }],
   });
+}
+
+interface DoctorOptions extends JsonOption {
+  readonly fix?: boolean;
+}
+
+export async function runDoctor(names: readonly string[], options: DoctorOptions): Promise<void> {
+  const settings = await loadProject();
+  const store = names.length > 0 ? undefined : await diagnoseStore(settings);
+  const modules = names.length > 0 ? undefined : await diagnoseModules(settings);
+  const live = options.json ? quiet : createLive();
+  live.status("checking the servers …");
+  const progress = reportWaiting(live);
+  let servers = await diagnoseServers(settings, { names, progress });
+  const repaired = options.fix ? await repairServers(servers) : [];
+  if (repaired.length > 0) {
+    for (const folder of repaired) process.stderr.write(`removed ${visible(folder)}\n`);
+    servers = await diagnoseServers(settings, { names, progress });
+  }
+  const found = [...(store ? [store] : []), ...(modules ? [modules] : []), ...servers];
+  const failing = servers.filter(({ ok }) => !ok).length;
+  const faults = [
+    ...(store ? ["the store needs attention"] : []),
+    ...(modules ? [`${plural(modules.checks.length, "module")} cannot be loaded`] : []),
+    ...(failing > 0
+      ? [
+          `${failing} of ${plural(servers.length, "server")} ${failing === 1 ? "needs" : "need"} attention`,
+        ]
+      : []),
+  ];
+  const hint = options.json ? "See `details`." : "See the advice above.";
+  const failure =
+    faults.length === 0 ? undefined : new HallError("UNAVAILABLE", faults.join("; "), { hint });
+  print(found, found.map(format).join("\n\n"), { ...options, failure });
+}
+
+function format({ name, ok, checks }: ServerDiagnosis): string {
+  return [`${mark(ok)} ${paint("bold", name)}`, ...checks.flatMap(formatCheck)].join("\n");
+}
+
+function formatCheck({
+  what,
+  ok,
+  advice,
+  next = [],
+  command,
+  stderr = [],
+}: Check): readonly string[] {
+  const lines = [`  ${mark(ok)} ${visible(what)}`];
+  if (advice !== undefined) lines.push(`      ${visible(advice)}`);
+  if (next.length > 0) lines.push(`      ${adviceForShell(next)}`);
+  const wrapped = lines.map((line) => wrapProse(line));
+  // Not wrapped, so that it can be copied.
+  if (command) wrapped.push(`      Run it by hand: ${visible(command.map(quoteWord).join(" "))}`);
+  if (stderr.length > 0)
+    wrapped.push(wrapProse(`      Its stderr: ${stderr.map(visible).join(" | ")}`));
+  return wrapped;
+}
+
+function mark(ok: boolean): string {
+  return ok ? paint("green", "✔") : paint("red", "✘");
 }

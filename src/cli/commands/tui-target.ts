@@ -16,8 +16,7 @@ import { type Channel, defaultLimits } from "../../wire/channel.ts";
 import { createMemoryPair } from "../../wire/memory.ts";
 import { quoteWord } from "../advice.ts";
 import { drainMs } from "../exit.ts";
-import { refuseIfStartedByGuildhall } from "../person.ts";
-import { type AskLine, askLine, askYes } from "../terminal.ts";
+import { type AskLine, askLine, askYes, refuseIfStartedByGuildhall } from "../terminal.ts";
 
 /** The project's hall: the running one, its successor when that ends, or one in this process. */
 export function openHallTarget(options: ProjectOptions): ClientTarget {

@@ -14,7 +14,7 @@ import {
 } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { dataFolder, placePrivate, replacePrivate } from "../../base/files.ts";
-import { isObject } from "../../base/json.ts";
+import { parseObject } from "../../base/json.ts";
 import { ConfigError } from "../../config/error.ts";
 import { resolveInside } from "../../config/files.ts";
 
@@ -79,12 +79,8 @@ export function openRecords(env: NodeJS.ProcessEnv): Records {
 }
 
 function parse(text: string, index: string): readonly InstallRecord[] {
-  try {
-    const read: unknown = JSON.parse(text);
-    if (isObject(read) && Array.isArray(read.installs)) return read.installs as InstallRecord[];
-  } catch {
-    // Reported below.
-  }
+  const { installs } = parseObject(text) ?? {};
+  if (Array.isArray(installs)) return installs as InstallRecord[];
   throw new ConfigError(`${index}: not a list of installs; move the file away`);
 }
 

@@ -1,6 +1,6 @@
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Identity } from "../../server/http/guard.ts";
+import type { PageCaller } from "../../server/http/page-sessions.ts";
 import type { Project } from "../project.ts";
 import type { Settings } from "../settings.ts";
 
@@ -23,7 +23,7 @@ export type Area<Methods> = {
     ? {
         readonly scope: PageScope;
         readonly fields?: { readonly [F in keyof Params]-?: Field };
-        run(params: Params, caller: Identity): Promise<Result>;
+        run(params: Params, caller: PageCaller): Promise<Result>;
       }
     : never;
 };

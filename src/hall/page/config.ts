@@ -1,7 +1,6 @@
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { addServers } from "../add-servers.ts";
-import { type EditOptions, editServer } from "../config-edit.ts";
+import { addServers, type EditOptions, editServer } from "../config-edit.ts";
 import { entryFrom, readPasted, splitWords } from "../import/pasted.ts";
 import { switchTools } from "../shown-tools.ts";
 import type { Area, PageParts } from "./area.ts";
@@ -22,6 +21,13 @@ export interface ConfigMethods {
 export type ConfigChange =
   /** `text`: a command line, a URL, or JSON of any client. */
   | { readonly kind: "add"; readonly name: string; readonly text: string }
+  /** `openapi`: a document in the project's folder, or its URL. */
+  | {
+      readonly kind: "add";
+      readonly name: string;
+      readonly openapi: string;
+      readonly baseUrl: string;
+    }
   | { readonly kind: "edit"; readonly server: string; readonly entry: JsonObject }
   | { readonly kind: "enable" | "disable" | "remove"; readonly server: string }
   /** One tool by its full name. */
@@ -104,18 +110,32 @@ function subjectOf(change: ConfigChange, { servers }: PlannedChange): string {
   return "tool" in change ? change.tool : servers.join(", ");
 }
 
-function entriesOf({ name, text }: Extract<ConfigChange, { kind: "add" }>) {
-  if (typeof text !== "string" || typeof name !== "string")
-    throw new HallError("INVALID_PARAMS", "a new server needs a name and a text");
-  const given = name.trim() === "" ? undefined : name.trim();
-  const trimmed = text.trim();
-  const isPasted = /^[{"]/.test(trimmed) || /^\$?\s*claude\s+mcp\s/.test(trimmed);
-  if (isPasted) return readPasted(trimmed, given);
-  if (given === undefined)
+function entriesOf(change: Extract<ConfigChange, { kind: "add" }>) {
+  const name = readText(change, "name");
+  const text = "text" in change ? readText(change, "text") : undefined;
+  if (text !== undefined && (/^[{"]/.test(text) || /^\$?\s*claude\s+mcp\s/.test(text)))
+    return readPasted(text, name === "" ? undefined : name);
+  if (name === "")
     throw new HallError("INVALID_PARAMS", "the server has no name", {
       hint: "Give it a short name, such as files or github.",
     });
-  return [{ name: given, value: entryFrom(splitWords(trimmed), { headers: [], env: [] }) }];
+  if (text !== undefined)
+    return [{ name, value: entryFrom(splitWords(text), { headers: [], env: [] }) }];
+  const [openapi, baseUrl] = [readText(change, "openapi"), readText(change, "baseUrl")];
+  const api = {
+    openapi,
+    ...(baseUrl === "" ? {} : { baseUrl }),
+    auth: [],
+    include: [],
+  };
+  return [{ name, value: entryFrom([], { headers: [], env: [], api }) }];
+}
+
+function readText(change: object, field: string): string {
+  const value = (change as JsonObject)[field];
+  if (typeof value !== "string")
+    throw new HallError("INVALID_PARAMS", `"${field}" of a new server must be string`);
+  return value.trim();
 }
 
 function editOf(

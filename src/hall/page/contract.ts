@@ -8,6 +8,7 @@ import type { AgentMethods } from "./agents.ts";
 import type { ConfigMethods } from "./config.ts";
 import type { ExposedMethods } from "./exposed.ts";
 import type { FeatureMethods } from "./features.ts";
+import type { OwnMethods } from "./own.ts";
 import type { ProgramMethods } from "./programs.ts";
 import type { QuestionMethods } from "./questions.ts";
 import type { RecordMethods } from "./records.ts";
@@ -24,6 +25,7 @@ import type { TrafficMethods } from "./traffic.ts";
 export interface PageMethods
   extends Pick<AdminMethods, "status" | "approvals" | "approve" | "statistics">,
     ServerMethods,
+    OwnMethods,
     ConfigMethods,
     ReviewMethods,
     ToolMethods,
@@ -39,10 +41,21 @@ export interface PageMethods
   series: { params: { readonly since: number; readonly of?: string | undefined }; result: Series };
   /** The person who is signed in, and the hall. */
   session: { params: Record<string, never>; result: PageSession };
+  /** The session and the answers of a first screen at once. A failed one is left out. */
+  start: {
+    params: { readonly reads: PageReads };
+    result: { readonly session: PageSession; readonly answers: PageAnswers };
+  };
 }
+
+export type PageReads = { readonly [M in FirstMethod]?: PageMethods[M]["params"] };
+export type PageAnswers = { readonly [M in FirstMethod]?: PageMethods[M]["result"] };
+type FirstMethod = Exclude<keyof PageMethods, "start">;
 
 export interface PageSession {
   readonly principal: string;
+  /** Has logins and secrets of their own; not the user of the hall. */
+  readonly isPerson: boolean;
   readonly scopes: readonly string[];
   readonly version: string;
   readonly project: string;

@@ -22,7 +22,7 @@ export interface PageEvents {
 /** Many calls and lines become one event. */
 const gatherMs = 100;
 const keptMax = 500;
-/** Beyond it, a page reads again what it missed. */
+/** Beyond it, a page reads again what it missed, once there are fewer. */
 const gatheredMax = 500;
 
 interface KeptEvent {
@@ -43,6 +43,7 @@ export function createPageEvents(events: HallEvents, startedAt: number): PageEve
   /** The last of each call. */
   let progress = new Map<string, Extract<HallEvent, { readonly type: "progress" }>>();
   let changed = new Set<ChangedPart>();
+  const missed = new Set<"calls" | "logs">();
   let timer: NodeJS.Timeout | undefined;
 
   function put(event: PageEvent, principal?: string): void {
@@ -57,22 +58,33 @@ export function createPageEvents(events: HallEvents, startedAt: number): PageEve
     timer = undefined;
     if (calls.length > 0) put({ type: "calls", calls });
     if (lines.length > 0) put({ type: "logs", lines });
+    if (calls.length < gatheredMax && lines.length < gatheredMax) {
+      for (const what of missed) changed.add(what);
+      missed.clear();
+    }
     for (const { key, principal, progress: last } of progress.values())
       put({ type: "progress", key, progress: last }, principal);
     for (const what of changed) put({ type: "changed", what });
     [calls, lines, progress, changed] = [[], [], new Map(), new Set()];
+    if (missed.size > 0) schedule();
+  }
+
+  function schedule(): void {
+    timer ??= setTimeout(flush, gatherMs).unref();
   }
 
   const stop = events.follow((event) => {
     if (event.type === "call") {
       if (calls.length < gatheredMax) calls.push(lineOf(event.row));
+      else missed.add("calls");
     } else if (event.type === "log") {
       const { server, at, text } = event;
       if (lines.length < gatheredMax) lines.push({ server, at, text });
+      else missed.add("logs");
     } else if (event.type === "progress") progress.set(event.key, event);
     else if (event.type === "changed") changed.add(event.what);
     else return;
-    timer ??= setTimeout(flush, gatherMs).unref();
+    schedule();
   });
 
   return {

@@ -98,7 +98,14 @@ export function exposedArea({ hall, folder, settings }: PageParts): Area<Exposed
   };
 }
 
+/** The server keeps a list until it changes. */
+const measured = new WeakMap<readonly unknown[], ListSize>();
+
 function measure(list: readonly unknown[]): ListSize {
+  const known = measured.get(list);
+  if (known) return known;
   const bytes = Buffer.byteLength(JSON.stringify(list));
-  return { tools: list.length, bytes, tokens: Math.ceil(bytes / 4) };
+  const size = { tools: list.length, bytes, tokens: Math.ceil(bytes / 4) };
+  measured.set(list, size);
+  return size;
 }

@@ -2,6 +2,7 @@ import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { version } from "../../base/version.ts";
 import type { PageHost } from "../../server/http/page-door.ts";
+import { isAllowed } from "../../server/rights.ts";
 import { answerApproval, createHandlers } from "../admin-handlers.ts";
 import type { Project } from "../project.ts";
 import type { Settings } from "../settings.ts";
@@ -12,6 +13,7 @@ import type { PageMethods } from "./contract.ts";
 import { createPageEvents } from "./events.ts";
 import { exposedArea } from "./exposed.ts";
 import { featureArea } from "./features.ts";
+import { ownArea } from "./own.ts";
 import { programArea } from "./programs.ts";
 import { createQuestions } from "./questions.ts";
 import { recordArea } from "./records.ts";
@@ -38,15 +40,7 @@ export function createPageHost(
   const { folder } = settings;
   const startedAt = Date.now();
   const admin = createHandlers(hall, followTrust, settings);
-  const parts: PageParts = {
-    hall,
-    followTrust,
-    folder,
-    async settings() {
-      const loaded = await settings.load();
-      return { ...settings, loaded, config: loaded.config };
-    },
-  };
+  const parts: PageParts = { hall, followTrust, folder, settings: createReader(settings) };
   const events = createPageEvents(hall.events, startedAt);
   const traffic = createTraffic(
     hall.events,
@@ -61,15 +55,32 @@ export function createPageHost(
 
   const methods: Area<PageMethods> = {
     session: {
-      scope: "read",
-      run: async (_none, { principal, rights }) => ({
+      scope: "call",
+      run: async (_none, { principal, person, rights }) => ({
         principal,
+        isPerson: person !== undefined,
         scopes: rights.scopes,
         version,
-        project: folder,
+        project: isAllowed(rights, "read") ? folder : "",
         startedAt,
         lastEvent: events.last(),
       }),
+    },
+    start: {
+      scope: "call",
+      fields: { reads: "object" },
+      async run({ reads }, caller) {
+        // Before the answers: the event stream continues here, and tells what changes meanwhile.
+        const session = await methods.session.run({}, caller);
+        const answers = await Promise.all(
+          Object.entries(reads).map(async ([method, params]) => {
+            if (!isAllowed(caller.rights, find(method)?.scope ?? "admin")) return [method];
+            // The page asks again by itself, and shows why it failed.
+            return [method, await ask(method, params as JsonObject, caller).catch(() => undefined)];
+          }),
+        );
+        return { session, answers: Object.fromEntries(answers) };
+      },
     },
     status: { scope: "read", run: () => admin.status({}) },
     approvals: { scope: "admin", run: () => admin.approvals({}) },
@@ -92,6 +103,7 @@ export function createPageHost(
       run: (params) => admin.statistics(params),
     },
     ...serverArea(parts),
+    ...ownArea(parts),
     ...configArea(parts),
     ...reviewArea(parts),
     ...toolArea(parts, questions),
@@ -110,24 +122,34 @@ export function createPageHost(
     ...exposedArea(parts),
   };
   const find = (method: string): AnyMethod | undefined =>
-    Object.hasOwn(methods, method)
-      ? (methods[method as keyof PageMethods] as unknown as AnyMethod)
-      : undefined;
+    Object.hasOwn(methods, method) ? (methods as Record<string, AnyMethod>)[method] : undefined;
+
+  const ask: PageHost["ask"] = async (method, params, caller) => {
+    const found = find(method);
+    if (!found) throw new HallError("METHOD_NOT_FOUND", `unknown method "${method}"`);
+    const { person } = caller;
+    // The user's own sessions need no permit, and approvals have an action of their own.
+    if (person && found.scope === "admin" && !method.startsWith("approv"))
+      hall.policies.require({ caller: { person, client }, action: "admin", subject: { method } });
+    return found.run(checkFields(params, found.fields ?? {}), caller);
+  };
 
   return {
     scopeOf: (method) => find(method)?.scope,
-    async ask(method, params, caller) {
-      const found = find(method);
-      if (!found) throw new HallError("METHOD_NOT_FOUND", `unknown method "${method}"`);
-      const { person } = caller;
-      // The user's own sessions need no permit, and approvals have an action of their own.
-      if (person && found.scope === "admin" && !method.startsWith("approv"))
-        hall.policies.require({ caller: { person, client }, action: "admin", subject: { method } });
-      return found.run(checkFields(params, found.fields ?? {}), caller);
-    },
+    ask,
     follow: events.follow,
     close() {
       for (const stop of stops) stop();
     },
+  };
+}
+
+/** The answers of a first screen are made at once and read the config once. */
+function createReader(settings: Settings): PageParts["settings"] {
+  let loading: ReturnType<Settings["load"]> | undefined;
+  return () => {
+    loading ??= settings.load();
+    setImmediate(() => (loading = undefined));
+    return loading.then((loaded) => ({ ...settings, loaded, config: loaded.config }));
   };
 }

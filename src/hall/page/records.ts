@@ -1,4 +1,4 @@
-import type { AuditRow, Verification } from "../../store/store.ts";
+import type { AuditRow, AuditStore, Verification } from "../../store/store.ts";
 import type { Grant } from "../../trust/ledger.ts";
 import type { Area, PageParts } from "./area.ts";
 
@@ -17,13 +17,23 @@ export interface RecordMethods {
   grants: {
     params: Record<string, never>;
     result: {
-      readonly grants: readonly (Pick<Grant, "grantedAt" | "until"> & { readonly tool: string })[];
-      readonly servers: readonly { readonly server: string; readonly reviewedAt: number }[];
+      readonly grants: readonly (Pick<Grant, "grantedAt" | "until"> & {
+        readonly tool: string;
+        readonly by: string | undefined;
+      })[];
+      readonly servers: readonly {
+        readonly server: string;
+        readonly reviewedAt: number;
+        readonly by: string | undefined;
+      }[];
     };
   };
 }
 
 const rowsMax = 1_000;
+const decisionsMax = 10_000;
+/** A decision is in the audit within a moment of its time in the ledger. */
+const apartMsMax = 60_000;
 
 export function recordArea({ hall }: PageParts): Area<RecordMethods> {
   return {
@@ -41,18 +51,43 @@ export function recordArea({ hall }: PageParts): Area<RecordMethods> {
       async run() {
         hall.trust?.refresh();
         const { grants = {}, servers = {} } = hall.trust?.entries() ?? {};
+        const decisions = await listDecisions(hall.store.audit);
         return {
           grants: Object.entries(grants).map(([tool, { grantedAt, until }]) => ({
             tool,
             grantedAt,
             until,
+            by: callerOf(decisions, tool, grantedAt),
           })),
           servers: Object.entries(servers).map(([server, { reviewedAt }]) => ({
             server,
             reviewedAt,
+            by: callerOf(decisions, server, reviewedAt),
           })),
         };
       },
     },
   };
+}
+
+/** The decisions of people. The ledger has their time but not who made them. */
+async function listDecisions(audit: AuditStore): Promise<readonly AuditRow[]> {
+  const kinds = ["granted", "answered", "reviewed"];
+  const rows = await Promise.all(
+    kinds.map((outcome) => audit.list({ outcome, limit: decisionsMax })),
+  );
+  return rows.flat();
+}
+
+function callerOf(
+  decisions: readonly AuditRow[],
+  subject: string,
+  decidedAt: number,
+): string | undefined {
+  const [nearest] = decisions
+    .filter((row) => row.subject === subject)
+    .map((row) => ({ caller: row.caller, apart: Math.abs(row.at - decidedAt) }))
+    .filter(({ apart }) => apart < apartMsMax)
+    .sort((a, b) => a.apart - b.apart);
+  return nearest?.caller;
 }

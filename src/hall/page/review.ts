@@ -3,9 +3,9 @@ import { HallError } from "../../base/errors.ts";
 import { isObject } from "../../base/json.ts";
 import { describeError } from "../../server/http/page-door.ts";
 import { verifyServers } from "../build.ts";
+import { type ReviewSummary, summariseReview } from "../changes.ts";
 import type { ModuleReview, ProjectText } from "../project-texts.ts";
 import type { Decisions, Reviewer, ServerReview, StartRequest } from "../review.ts";
-import { type ReviewSummary, summariseReview } from "../review-summary.ts";
 import type { Area, PageParts } from "./area.ts";
 import type { PageError } from "./contract.ts";
 
@@ -48,7 +48,12 @@ export type ReviewQuestion =
       }[];
     }
   | { readonly about: "servers"; readonly servers: readonly ReviewSummary[] }
-  | { readonly about: "modules"; readonly modules: readonly ModuleReview[] }
+  | {
+      readonly about: "modules";
+      readonly modules: readonly ModuleReview[];
+      /** How their process is confined. */
+      readonly runs: string;
+    }
   | { readonly about: "texts"; readonly texts: readonly ProjectText[] };
 
 export interface ReviewAnswer {
@@ -167,7 +172,7 @@ function createReviewer(ask: (question: ReviewQuestion) => Promise<ReviewAnswer>
       const servers = reviews.map(summariseReview);
       return readDecisions(reviews, await ask({ about: "servers", servers }));
     },
-    mayLoadModules: (modules) => agrees({ about: "modules", modules }),
+    mayLoadModules: (modules, runs) => agrees({ about: "modules", modules, runs }),
     mayUseTexts: (texts) => agrees({ about: "texts", texts }),
   };
 }

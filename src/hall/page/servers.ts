@@ -1,12 +1,9 @@
 import type { Advice } from "../../base/advice.ts";
-import { HallError } from "../../base/errors.ts";
 import { collectServers } from "../../config/configured-servers.ts";
 import { loginTarget } from "../../upstream/issuer.ts";
-import { login } from "../../upstream/login.ts";
-import { createTokenStore } from "../../upstream/token-store.ts";
+import type { Denial } from "../../upstream/sandbox/denials.ts";
 import { adviseUnset } from "../../upstream/unusable.ts";
 import type { UpstreamState } from "../../upstream/upstream.ts";
-import { requireApproved } from "../discover.ts";
 import { openProjectSecrets } from "../secrets.ts";
 import { type LogEntry, readServerLogs } from "../server-logs.ts";
 import { getServer } from "../settings.ts";
@@ -22,8 +19,6 @@ export interface ServerMethods {
   /** A server that starts on use stops until the next call; an eager one starts again. */
   stopServer: ServerAction;
   restartServer: ServerAction;
-  /** The page on which a person logs in to a remote server. */
-  login: { params: { readonly server: string }; result: { readonly url: string } };
   /** Stores a secret of the project. */
   setSecret: {
     params: { readonly name: string; readonly value: string };
@@ -53,6 +48,8 @@ export interface PageServer extends Omit<ListedServer, "tools" | "disabledTools"
   /** Variables of its entry that have no value. */
   readonly missing: readonly string[];
   readonly next: readonly Advice[];
+  /** Accesses that its sandbox denied since the hall started. */
+  readonly denied: readonly Denial[];
 }
 
 const linesMax = 500;
@@ -84,13 +81,6 @@ export function serverArea(parts: PageParts): Area<ServerMethods> {
       await hall.fleet.get(server).restart();
       await hall.fleet.get(server).discover();
     }),
-    login: {
-      scope: "admin",
-      fields: { server: "string" },
-      run: async ({ server }, { person }) => ({
-        url: await beginLogin(parts, server, person?.user),
-      }),
-    },
     setSecret: {
       scope: "admin",
       fields: { name: "string", value: "string" },
@@ -106,7 +96,13 @@ async function describeServers({ hall, settings }: PageParts): Promise<readonly 
   const current = await settings();
   const configured = collectServers(current.loaded);
   const running = new Map(hall.fleet.all().map((upstream) => [upstream.id, upstream]));
-  return (await listServers(current, hall.trust)).map(({ tools, disabledTools, ...listed }) => {
+  const offeredBy = (name: string): readonly string[] | undefined =>
+    running
+      .get(name)
+      ?.offer()
+      .tools.map((tool) => tool.name);
+  const all = await listServers(current, { trust: hall.trust, offeredBy });
+  return all.map(({ tools, disabledTools, ...listed }) => {
     const upstream = running.get(listed.name);
     const entry = configured[listed.name];
     const unset = entry?.type === "unusable" ? entry.unset : [];
@@ -119,12 +115,13 @@ async function describeServers({ hall, settings }: PageParts): Promise<readonly 
       run,
       version: versionOf(upstream?.handshake()?.info),
       protocol: upstream?.handshake()?.version,
-      tools: tools?.length ?? upstream?.offer().tools.length ?? 0,
+      tools: tools?.length ?? 0,
       disabledTools,
       calls,
       errors,
       lastError,
       missing: unset.map(({ name }) => name),
+      denied: hall.violations.of(listed.name),
       next: run?.kind === "down" ? (run.next ?? []) : adviseUnset(unset),
     };
   });
@@ -133,25 +130,4 @@ async function describeServers({ hall, settings }: PageParts): Promise<readonly 
 function versionOf(info: unknown): string | undefined {
   const { version } = (info ?? {}) as { readonly version?: unknown };
   return typeof version === "string" ? version : undefined;
-}
-
-/** Resolves with the page to open; the login itself ends later, and the server starts with it. */
-async function beginLogin(
-  { hall, settings }: PageParts,
-  server: string,
-  user: string | undefined,
-): Promise<string> {
-  const current = await settings();
-  const config = getServer(server, current.loaded);
-  const target = loginTarget(config);
-  if (!target) throw new HallError("INVALID_PARAMS", `${server} has no login`);
-  await requireApproved(server, config, current);
-  return new Promise((resolve, reject) => {
-    const store = createTokenStore(target.url, {
-      person: target.oauth?.perPerson ? user : undefined,
-    });
-    login({ config: target, store, show: ({ href }) => resolve(href) })
-      .then(() => hall.fleet.get(server).restart())
-      .catch(reject);
-  });
 }

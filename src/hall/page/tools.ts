@@ -1,7 +1,7 @@
 import { HallError } from "../../base/errors.ts";
-import { createIds } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { Scope } from "../../base/scope.ts";
+import { createIds } from "../../base/text.ts";
 import type { RankReasons } from "../../ranking/ranker.ts";
 import { visibleTo } from "../../registry/visible.ts";
 import type { Identity } from "../../server/http/guard.ts";

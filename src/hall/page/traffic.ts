@@ -1,6 +1,8 @@
 import { isObject } from "../../base/json.ts";
 import type { AuditRow, AuditStore, CallRow, KeptCall } from "../../store/store.ts";
 import type { HallEvents } from "../events.ts";
+import { type CallRetry, findRetries } from "../retries.ts";
+import { violationKind } from "../sandbox.ts";
 import type { Area, PageParts } from "./area.ts";
 import type { CallLine } from "./contract.ts";
 import { lineOf } from "./events.ts";
@@ -23,8 +25,15 @@ export interface TrafficMethods {
 export interface CallTree {
   readonly calls: readonly WholeCall[];
   readonly approvals: readonly CallApproval[];
-  /** Known while the hall runs. */
   readonly retries: readonly CallRetry[];
+  readonly denials: readonly CallDenial[];
+}
+
+/** An access that a sandbox denied during a call of the tree. The audit has each one once while a hall runs. */
+export interface CallDenial {
+  readonly server: string;
+  readonly at: number;
+  readonly reason: string;
 }
 
 /** A decision about a call of the tree, from the audit. */
@@ -32,19 +41,11 @@ export interface CallApproval {
   readonly call: string;
   /** When it was decided; the call waited since it began. */
   readonly at: number;
-  /** approved, refused, or blocked for want of an answer. */
+  /** approved, refused, or blocked because no answer came. */
   readonly kind: string;
   readonly reason: string;
   /** Undefined if it was answered in the client or at a terminal. */
   readonly by: string | undefined;
-}
-
-export interface CallRetry {
-  readonly call: string;
-  readonly at: number;
-  /** Until the call was tried again. */
-  readonly delayMs: number;
-  readonly reason: string;
 }
 
 export interface CallsFilter {
@@ -74,15 +75,13 @@ const minuteMs = 60_000;
 const minutesMax = 60;
 const samplesMax = 2_000;
 const callsMax = 10_000;
-const retriesMax = 1_000;
 const dayMs = 86_400_000;
-/** An answer is in the audit about when its call goes on. */
+/** An answer is in the audit at about the time its call continues. */
 const answerMs = 5_000;
 const decisionKinds = ["approved", "refused", "blocked"];
 
 export interface Traffic {
   minutes(): readonly Minute[];
-  retriesOf(call: string): readonly CallRetry[];
   close(): void;
 }
 
@@ -96,7 +95,6 @@ interface Bucket {
 /** Counts the calls of the last hour; the store's statistics are by hour. */
 export function createTraffic(events: HallEvents, recorded: Promise<readonly CallLine[]>): Traffic {
   const buckets = new Map<number, Bucket>();
-  const retries: CallRetry[] = [];
 
   function count({ at, ms, outcome }: Pick<CallRow, "at" | "ms" | "outcome">): void {
     const minute = Math.floor((at + ms) / minuteMs) * minuteMs;
@@ -115,10 +113,6 @@ export function createTraffic(events: HallEvents, recorded: Promise<readonly Cal
   recorded.then((rows) => rows.forEach(count)).catch(() => {});
   const close = events.follow((event) => {
     if (event.type === "call") count(event.row);
-    if (event.type !== "retry") return;
-    const { type: _retry, ...retry } = event;
-    retries.push(retry);
-    if (retries.length > retriesMax) retries.shift();
   });
   return {
     minutes() {
@@ -129,7 +123,6 @@ export function createTraffic(events: HallEvents, recorded: Promise<readonly Cal
         return { at, calls, errors, p95Ms: percentile(ms, 0.95) };
       });
     },
-    retriesOf: (call) => retries.filter((retry) => retry.call === call),
     close,
   };
 }
@@ -173,7 +166,8 @@ export function trafficArea({ hall }: PageParts, traffic: Traffic): Area<Traffic
             result: row.result,
           })),
           approvals: await findApprovals(hall.store.audit, calls),
-          retries: calls.flatMap(({ id }) => traffic.retriesOf(id)),
+          retries: await findRetries(hall.store.retries, root),
+          denials: await findDenials(hall.store.audit, calls),
         };
       },
     },
@@ -182,6 +176,22 @@ export function trafficArea({ hall }: PageParts, traffic: Traffic): Area<Traffic
 
 function keptLine({ seq: _seq, digest: _digest, result: _result, ...row }: KeptCall): CallLine {
   return lineOf({ ...row, arguments: "" });
+}
+
+/** The sandbox reports a denial a moment after it. */
+const reportMs = 1_000;
+
+async function findDenials(
+  audit: AuditStore,
+  calls: readonly KeptCall[],
+): Promise<readonly CallDenial[]> {
+  const since = Math.min(...calls.map(({ at }) => at));
+  const rows = await audit.list({ outcome: violationKind, since, limit: callsMax });
+  const isDuring = ({ subject, at }: AuditRow): boolean =>
+    calls.some(
+      (call) => call.toolkit === subject && at >= call.at && at <= call.at + call.ms + reportMs,
+    );
+  return rows.filter(isDuring).map(({ subject, at, reason }) => ({ server: subject, at, reason }));
 }
 
 const auditedToolsMax = 20;

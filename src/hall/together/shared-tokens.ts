@@ -20,7 +20,10 @@ export async function createToken(
   return token;
 }
 
-/** No hall accepts the token once this resolves. Throws NOT_FOUND or UNAVAILABLE. */
+/**
+ * No hall that reaches the database accepts the token once this resolves. One that is cut off still
+ * serves it calls that only read. Throws NOT_FOUND or UNAVAILABLE.
+ */
 export async function revokeToken(settings: Settings, name: string): Promise<void> {
   const named = openNamedTokens();
   if (!named.list().some((token) => token.name === name)) return named.revoke(name);

@@ -250,7 +250,7 @@ export class Analyser {
 /** The symbol in `(setf symbol)`, or null. */
 export function setterName(name: Value): Sym | null {
   if (!(name instanceof Cons) || name.car !== setfName || !(name.cdr instanceof Cons)) return null;
-  return name.cdr.car instanceof Sym ? name.cdr.car : null;
+  return name.cdr.car instanceof Sym && name.cdr.cdr === NIL ? name.cdr.car : null;
 }
 
 export function withSpecials(scope: Scope, specials: readonly Sym[]): Scope {

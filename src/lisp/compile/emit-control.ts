@@ -134,6 +134,9 @@ function statementOf(e: Emitter, target: Target, node: Node): Statement {
 const isNothing = (node: Node): boolean => node.kind === "constant";
 
 function inOrder(runs: readonly Run[]): Run {
+  const [a, b] = runs as [Run, Run];
+  if (runs.length === 1) return (f) => (a(f) === EXIT ? EXIT : NIL);
+  if (runs.length === 2) return (f) => (a(f) === EXIT || b(f) === EXIT ? EXIT : NIL);
   return (f) => {
     for (const run of runs) if (run(f) === EXIT) return EXIT;
     return NIL;

@@ -250,6 +250,9 @@ export class Emitter {
 }
 
 function prognWithExits(runs: readonly Run[], last: Run): Run {
+  const [a, b] = runs as [Run, Run];
+  if (runs.length === 1) return (f) => (a(f) === EXIT ? EXIT : last(f));
+  if (runs.length === 2) return (f) => (a(f) === EXIT || b(f) === EXIT ? EXIT : last(f));
   return (f) => {
     for (const run of runs) if (run(f) === EXIT) return EXIT;
     return last(f);

@@ -1,5 +1,6 @@
 // Inlined predicates as JS booleans, for tests.
 import { eql } from "../equality.ts";
+import type { Machine } from "../machine.ts";
 import { compare, equalNumbers, isZero, real } from "../numbers.ts";
 import { Char, Str } from "../string.ts";
 import { NIL, Sym } from "../symbol.ts";
@@ -98,55 +99,34 @@ const two = new Map<string, Two>([
   ["EQ", identity],
   [
     "EQL",
-    (e, left, right) =>
-      isIdentity(left) || isIdentity(right)
-        ? identity(e, left, right)
-        : comparing(e, left, right, eql),
+    (e, left, right) => {
+      if (isIdentity(left) || isIdentity(right)) return identity(e, left, right);
+      const [a, b] = [e.run(left), e.run(right)];
+      return (f) => eql(a(f), b(f));
+    },
   ],
-  [
-    "=",
-    (e, left, right) =>
-      numeric(
-        e,
-        left,
-        right,
-        (a, b) => a === b,
-        (x, y) => equalNumbers(e.m, x, y),
-      ),
-  ],
+  ["=", comparison((a, b) => a === b, equalNumbers)],
   [
     "/=",
-    (e, left, right) =>
-      numeric(
-        e,
-        left,
-        right,
-        (a, b) => a !== b,
-        (x, y) => !equalNumbers(e.m, x, y),
-      ),
+    comparison(
+      (a, b) => a !== b,
+      (m, x, y) => !equalNumbers(m, x, y),
+    ),
   ],
   ["<", less],
   [
     ">",
-    (e, left, right) =>
-      numeric(
-        e,
-        left,
-        right,
-        (a, b) => a > b,
-        (x, y) => compare(e.m, x, y) > 0,
-      ),
+    comparison(
+      (a, b) => a > b,
+      (m, x, y) => compare(m, x, y) > 0,
+    ),
   ],
   [
     "<=",
-    (e, left, right) =>
-      numeric(
-        e,
-        left,
-        right,
-        (a, b) => a <= b,
-        (x, y) => compare(e.m, x, y) <= 0,
-      ),
+    comparison(
+      (a, b) => a <= b,
+      (m, x, y) => compare(m, x, y) <= 0,
+    ),
   ],
   [">=", atLeast],
 ]);
@@ -168,31 +148,18 @@ function identity(e: Emitter, left: Node, right: Node): Test {
   return (f) => a(f) === b(f);
 }
 
-function comparing(
-  e: Emitter,
-  left: Node,
-  right: Node,
-  same: (a: Value, b: Value) => boolean,
-): Test {
-  const a = e.run(left);
-  const b = e.run(right);
-  return (f) => same(a(f), b(f));
-}
-
-function numeric(
-  e: Emitter,
-  left: Node,
-  right: Node,
+function comparison(
   small: (a: number, b: number) => boolean,
-  any: (a: Value, b: Value) => boolean,
-): Test {
-  const a = e.run(left);
-  const b = e.run(right);
-  return (f) => {
-    const x = a(f);
-    const y = b(f);
-    if (typeof x === "number" && typeof y === "number") return small(x, y);
-    return any(x, y);
+  any: (m: Machine, a: Value, b: Value) => boolean,
+): Two {
+  return (e, left, right) => {
+    const { m } = e;
+    const [a, b] = [e.run(left), e.run(right)];
+    return (f) => {
+      const x = a(f);
+      const y = b(f);
+      return typeof x === "number" && typeof y === "number" ? small(x, y) : any(m, x, y);
+    };
   };
 }
 

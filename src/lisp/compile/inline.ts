@@ -17,10 +17,8 @@ type NativeNode = Extract<Node, { kind: "call-native" }>;
 /** Null if a call is as fast. */
 export function inlineNative(e: Emitter, node: NativeNode): Run | null {
   const { name } = node.fn.code;
-  const inliner =
-    typeof name === "object" && "name" in name && typeof name.name === "string"
-      ? inliners.get(name.name)
-      : undefined;
+  const text = name instanceof Sym ? name.name : "";
+  const inliner = inliners[`${text} ${node.args.length}`] ?? inliners[`${text} *`];
   const inlined = inliner?.(e, node.args);
   if (inlined) return inlined;
   const test = inlineTest(e, node);
@@ -47,31 +45,32 @@ const gethash = named("GETHASH");
 const slowElement = named("AREF");
 const max = Number.MAX_SAFE_INTEGER;
 
-const inliners = new Map<string, (e: Emitter, args: readonly Node[]) => Run | null>([
-  ["+", (e, args) => (args.length === 2 ? sum(e, args) : chainOf(e, args, add))],
-  ["-", (e, args) => (args.length === 2 ? difference(e, args) : chainOf(e, args, subtract))],
-  ["*", (e, args) => (args.length === 2 ? product(e, args) : chainOf(e, args, multiply))],
-  [
-    "1+",
-    (e, args) =>
-      args.length === 1 ? sum(e, [args[0] as Node, { kind: "constant", value: 1 }]) : null,
-  ],
-  [
-    "1-",
-    (e, args) =>
-      args.length === 1 ? difference(e, [args[0] as Node, { kind: "constant", value: 1 }]) : null,
-  ],
-  ["MOD", (e, args) => (args.length === 2 ? remainderOf(e, args, "MOD") : null)],
-  ["REM", (e, args) => (args.length === 2 ? remainderOf(e, args, "REM") : null)],
-  ["CAR", (e, args) => (args.length === 1 ? carOf(e, args[0] as Node) : null)],
-  ["FIRST", (e, args) => (args.length === 1 ? carOf(e, args[0] as Node) : null)],
-  ["CDR", (e, args) => (args.length === 1 ? cdrOf(e, args[0] as Node) : null)],
-  ["REST", (e, args) => (args.length === 1 ? cdrOf(e, args[0] as Node) : null)],
-  ["CONS", (e, args) => (args.length === 2 ? consOf(e, args) : null)],
-  ["IDENTITY", (e, args) => (args.length === 1 ? e.run(args[0] as Node) : null)],
-  ["AREF", (e, args) => (args.length === 2 ? elementOf(e, args) : null)],
-  ["SVREF", (e, args) => (args.length === 2 ? elementOf(e, args) : null)],
-]);
+type Inliner = (e: Emitter, args: readonly Node[]) => Run | null;
+
+const one: Node = { kind: "constant", value: 1 };
+
+/** By name and number of arguments; `*` stands for any number. */
+const inliners: Readonly<Record<string, Inliner>> = {
+  "+ 2": sum,
+  "+ *": (e, args) => chainOf(e, args, add),
+  "- 2": difference,
+  "- *": (e, args) => chainOf(e, args, subtract),
+  "* 2": product,
+  "* *": (e, args) => chainOf(e, args, multiply),
+  "1+ 1": (e, [arg]) => sum(e, [arg as Node, one]),
+  "1- 1": (e, [arg]) => difference(e, [arg as Node, one]),
+  "MOD 2": (e, args) => remainderOf(e, args, modulo),
+  "REM 2": (e, args) => remainderOf(e, args, remainder),
+  "CAR 1": carOf,
+  "FIRST 1": carOf,
+  "CDR 1": cdrOf,
+  "REST 1": cdrOf,
+  "CONS 2": consOf,
+  "IDENTITY 1": (e, [arg]) => e.run(arg as Node),
+  "AREF 2": elementOf,
+  "AREF 3": cellOf,
+  "SVREF 2": elementOf,
+};
 
 const isSmall = (node: Node): node is Node & { value: number } =>
   node.kind === "constant" && typeof node.value === "number";
@@ -119,21 +118,8 @@ function sum(e: Emitter, args: readonly Node[]): Run {
 function difference(e: Emitter, args: readonly Node[]): Run {
   const { m } = e;
   const [left, right] = args as [Node, Node];
-  const slot = plainSlot(e, left);
+  if (isSmall(right)) return sum(e, [left, { kind: "constant", value: -right.value }]);
   const a = e.run(left);
-  if (isSmall(right)) {
-    const constant = right.value;
-    if (slot !== null) {
-      return (f) => {
-        const x = f[slot] as Value;
-        if (typeof x === "number") {
-          const total = x - constant;
-          if (total <= max && total >= -max) return total;
-        }
-        return subtract(m, x, constant);
-      };
-    }
-  }
   const b = e.run(right);
   return (f) => {
     const x = a(f);
@@ -162,10 +148,9 @@ function product(e: Emitter, args: readonly Node[]): Run {
 }
 
 /** For non-negative integers both equal the host's %. */
-function remainderOf(e: Emitter, args: readonly Node[], name: "MOD" | "REM"): Run {
+function remainderOf(e: Emitter, args: readonly Node[], slow: typeof modulo): Run {
   const { m } = e;
   const [a, b] = args.map((arg) => e.run(arg)) as [Run, Run];
-  const slow = name === "MOD" ? modulo : remainder;
   return (f) => {
     const x = a(f);
     const y = b(f);
@@ -186,9 +171,9 @@ function chainOf(e: Emitter, args: readonly Node[], combine: typeof add): Run | 
   };
 }
 
-function carOf(e: Emitter, arg: Node): Run {
+function carOf(e: Emitter, [arg]: readonly Node[]): Run {
   const { m } = e;
-  const run = e.run(arg);
+  const run = e.run(arg as Node);
   return (f) => {
     const value = run(f);
     if (value instanceof Cons) return value.car;
@@ -196,9 +181,9 @@ function carOf(e: Emitter, arg: Node): Run {
   };
 }
 
-function cdrOf(e: Emitter, arg: Node): Run {
+function cdrOf(e: Emitter, [arg]: readonly Node[]): Run {
   const { m } = e;
-  const run = e.run(arg);
+  const run = e.run(arg as Node);
   return (f) => {
     const value = run(f);
     if (value instanceof Cons) return value.cdr;
@@ -218,7 +203,7 @@ function consOf(e: Emitter, args: readonly Node[]): Run {
 }
 
 /** One subscript into a simple vector; other cases take the general path. */
-function elementOf(e: Emitter, args: readonly Node[]): Run | null {
+function elementOf(e: Emitter, args: readonly Node[]): Run {
   const { m } = e;
   const [a, b] = args.map((arg) => e.run(arg)) as [Run, Run];
   return (f) => {
@@ -231,5 +216,27 @@ function elementOf(e: Emitter, args: readonly Node[]): Run | null {
     return slowElement.fn === null
       ? m.typeError(vector, "ARRAY")
       : m.call2(slowElement.fn, vector, index);
+  };
+}
+
+/** Two subscripts into a matrix. */
+function cellOf(e: Emitter, args: readonly Node[]): Run {
+  const { m } = e;
+  const [a, b, c] = args.map((arg) => e.run(arg)) as [Run, Run, Run];
+  return (f) => {
+    const matrix = a(f);
+    const row = b(f);
+    const column = c(f);
+    if (matrix instanceof Vec && typeof row === "number" && typeof column === "number") {
+      const { dims } = matrix;
+      if (dims !== null && dims.length === 2) {
+        const width = dims[1] as number;
+        if (row >= 0 && row < (dims[0] as number) && column >= 0 && column < width)
+          return matrix.items[row * width + column] as Value;
+      }
+    }
+    return slowElement.fn === null
+      ? m.typeError(matrix, "ARRAY")
+      : m.call3(slowElement.fn, matrix, row, column);
   };
 }

@@ -254,9 +254,13 @@ function analyseMacrolet(a: Analyser, operands: Value, scope: Scope, place: Plac
 
 function analyseSymbolMacrolet(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
   const { car: definitions, cdr: body } = atLeast(a.m, "symbol-macrolet", operands, 1);
+  const { specials } = splitBody(body, false);
   const inner = itemsOf(definitions).reduce<Scope>((outer, definition) => {
     const [name, expansion] = exactly(a.m, "a symbol macro", definition, 2) as [Value, Value];
-    return outer.with({ kind: "symbol-macro", name: nameOf(a.m, name, "symbol macro"), expansion });
+    const sym = nameOf(a.m, name, "symbol macro");
+    if (a.isSpecial(sym, specials))
+      a.m.programError(`${a.m.show(sym)} is special, so it cannot be a symbol macro`);
+    return outer.with({ kind: "symbol-macro", name: sym, expansion });
   }, scope);
   return a.declaredBody(body, inner, place);
 }

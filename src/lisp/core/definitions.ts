@@ -72,9 +72,10 @@ export function defineDefinitions(): void {
     macroexpand(m, whole, env, false),
   );
   defineFunction("MACRO-FUNCTION symbol &optional environment", macroFunction);
-  defineFunction("SPECIAL-OPERATOR-P symbol", (_: Machine, name) =>
-    bool(name instanceof Sym && name.pkg?.name === "COMMON-LISP" && specialNames.has(name.name)),
-  );
+  defineFunction("SPECIAL-OPERATOR-P symbol", (m, name) => {
+    if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
+    return bool(name.pkg?.name === "COMMON-LISP" && specialNames.has(name.name));
+  });
   defineFunction("CONSTANTP form &optional environment", (_: Machine, whole) =>
     bool(
       whole instanceof Sym

@@ -3,7 +3,7 @@
 import type { Backtrace } from "../backtrace.ts";
 import { budgetTexts, Ended, exceed, safely } from "../budgets.ts";
 import { classNamed, findClass, setSlots } from "../classes.ts";
-import { type Handler, reportOf, Unhandled } from "../conditions.ts";
+import { type HandlerCluster, reportOf, Unhandled } from "../conditions.ts";
 import { defineFunction, defineMacro, defineValues, lisp } from "../define.ts";
 import { precedenceOf, registerClass } from "../forms/class-table.ts";
 import { addAccessors, expandInitargs, expandSlot, initargsOf, slotOf } from "../forms/defclass.ts";
@@ -15,7 +15,7 @@ import { dynamicState, restoreState, Transfer } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { isKeyword, NIL, Sym } from "../symbol.ts";
 import {
-  type Cons,
+  Cons,
   gatheringStream,
   type Instance,
   itemsOf,
@@ -77,41 +77,21 @@ function expandHandlerCase(whole: Cons, _: unknown, m: Machine): Value {
         (return-from %failed ${around(lisp`(return-from %fine ${expression})`)}))))`;
 }
 
-const ofType = (type: Value) => (m: Machine, condition: Value) =>
-  m.services.typep(m, condition, type);
-
-function handlersOf(m: Machine, specifiers: Value, functions: Value): Handler[] {
-  const fns = itemsOf(functions).map((fn) => m.fn(fn));
-  return itemsOf(specifiers).map((type, index) => ({
-    matches: ofType(type),
-    run: (inner, condition) => void inner.call1(fns[index] as Fn, condition),
-  }));
-}
-
-function clausesOf(m: Machine, specifiers: Value, functions: Value): Clause[] {
-  const fns = itemsOf(functions) as Fn[];
-  return itemsOf(specifiers).map((type, index) => ({
-    matches: ofType(type),
-    run: (condition) => m.call1(fns[index] as Fn, condition),
-  }));
-}
-
 function handlerBind(m: Machine, specifiers: Value, functions: Value, body: Fn): Value {
-  return withHandlers(m, handlersOf(m, specifiers, functions), () => m.call0(body));
-}
-
-function handlerCase(m: Machine, specifiers: Value, functions: Value, body: Fn): Value {
-  return handlingCases(m, clausesOf(m, specifiers, functions), () => m.call0(body));
-}
-
-// Runs work with handlers. Errors of the host, mostly stack overflows, become conditions here.
-
-function withHandlers(m: Machine, handlers: readonly Handler[], body: () => Value): Value {
   const state = dynamicState(m);
-  const cluster = { handlers, outer: m.handlers };
+  const types = itemsOf(specifiers);
+  const fns = itemsOf(functions).map((fn) => m.fn(fn));
+  const cluster: HandlerCluster = {
+    outer: m.handlers,
+    handle: (_, condition) => {
+      for (const [at, type] of types.entries())
+        if (m.services.typep(m, condition, type)) m.call1(fns[at] as Fn, condition);
+      return null;
+    },
+  };
   m.handlers = cluster;
   try {
-    return body();
+    return m.call0(body);
   } catch (thrown) {
     if (!isHostTrouble(thrown)) throw thrown;
     restoreState(m, state);
@@ -122,37 +102,45 @@ function withHandlers(m: Machine, handlers: readonly Handler[], body: () => Valu
   }
 }
 
-/** One clause of `handler-case`. */
-export interface Clause {
-  readonly matches: Handler["matches"];
-  readonly run: (condition: Instance) => Value;
-}
-
 /** The first matching clause runs after the body was left. */
-function handlingCases(m: Machine, clauses: readonly Clause[], body: () => Value): Value {
-  const target: Caught = { chosen: null };
+function handlerCase(m: Machine, specifiers: Value, functions: Value, body: Fn): Value {
   const state = dynamicState(m);
-  try {
-    return withHandlers(m, leaving(clauses, target), body);
-  } catch (thrown) {
-    if (!(thrown instanceof Transfer) || thrown.target !== target) throw thrown;
-    restoreState(m, state);
-    return (target.chosen as Clause).run(thrown.value as Instance);
-  }
-}
-
-interface Caught {
-  chosen: Clause | null;
-}
-
-function leaving(clauses: readonly Clause[], target: Caught): Handler[] {
-  return clauses.map((clause) => ({
-    matches: clause.matches,
-    run: (_, condition) => {
-      target.chosen = clause;
-      throw new Transfer(target, condition, null);
+  const target: { chosen: Value } = { chosen: NIL };
+  const cluster: HandlerCluster = {
+    outer: m.handlers,
+    handle: (_, condition) => {
+      let fns = functions;
+      for (let types = specifiers; types instanceof Cons; types = types.cdr) {
+        target.chosen = (fns as Cons).car;
+        if (m.services.typep(m, condition, types.car)) return new Transfer(target, condition, null);
+        fns = (fns as Cons).cdr;
+      }
+      return null;
     },
-  }));
+  };
+  m.handlers = cluster;
+  let left: unknown;
+  try {
+    const answer = m.call0(body);
+    m.handlers = cluster.outer;
+    return answer;
+  } catch (thrown) {
+    restoreState(m, state);
+    left = isHostTrouble(thrown) ? troubleIn(m, cluster, thrown) : thrown;
+  }
+  if (!(left instanceof Transfer) || left.target !== target) throw left;
+  restoreState(m, state);
+  return m.call1(target.chosen as Fn, left.value);
+}
+
+/** Signals an error of the host, mostly a stack overflow, to the handlers; returns the exit that they took. */
+function troubleIn(m: Machine, cluster: HandlerCluster, trouble: unknown): unknown {
+  m.handlers = cluster;
+  try {
+    return asCondition(m, trouble);
+  } catch (thrown) {
+    return thrown;
+  }
 }
 
 // Errors of the host as conditions: stack overflows, texts that are too long, and internal errors.

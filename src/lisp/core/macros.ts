@@ -72,7 +72,9 @@ export function defineMacros(): void {
   defineMacro("DOLIST", (whole, _, m) => {
     const { variable, over, result, declarations, rest } = iteration(m, whole);
     const answer =
-      result === undefined ? NIL : lisp`(let ((${variable} nil)) ${variable} ${result})`;
+      result === undefined
+        ? NIL
+        : lisp`(let ((${variable} nil)) @${declarations} ${variable} ${result})`;
     return lisp`(block nil
       (let ((%at ${over}))
         (tagbody %top

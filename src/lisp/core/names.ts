@@ -15,6 +15,7 @@ import {
 } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
+import { add, isInteger } from "../numbers.ts";
 import { refuseLocked, setFunction, setGlobal } from "../packages.ts";
 import { unboundVariable, undefinedFunction, undefinedSetter } from "../restarts.ts";
 import { Str } from "../string.ts";
@@ -111,8 +112,9 @@ function gensym(m: Machine, prefix?: Value): Value {
   if (typeof prefix === "number" || typeof prefix === "bigint") return new Sym(`G${prefix}`, null);
   const counter = named("*GENSYM-COUNTER*");
   const number = counter.value;
-  if (typeof number !== "number" || number < 0) return m.typeError(number ?? NIL, "(INTEGER 0)");
-  counter.value = number + 1;
+  if (number === undefined || !isInteger(number) || number < 0)
+    return m.typeError(number ?? NIL, "(INTEGER 0)");
+  counter.value = add(m, number, 1);
   if (prefix !== undefined && !(prefix instanceof Str)) m.typeError(prefix, "STRING");
   return new Sym(`${prefix ?? "G"}${number}`, null);
 }
@@ -121,6 +123,7 @@ function gensym(m: Machine, prefix?: Value): Value {
 // calls of a compiled function.
 
 interface Traced {
+  readonly name: Value;
   readonly original: Fn;
   readonly wrapper: Fn;
 }
@@ -131,25 +134,28 @@ export function defineTracing(): void {
   defineFunction("%TRACE names", (m, names) => {
     const wanted = itemsOf(names);
     for (const name of wanted) traceOne(m, name);
-    return wanted.length === 0 ? listOf([...tracedIn(m).keys()]) : names;
+    return wanted.length === 0 ? listOf(tracedNames(m)) : names;
   });
   defineFunction("%UNTRACE names", (m, names) => {
-    const wanted = names === NIL ? [...tracedIn(m).keys()] : itemsOf(names);
-    for (const name of wanted) untraceOne(m, name as Sym);
+    const wanted = names === NIL ? tracedNames(m) : itemsOf(names);
+    for (const name of wanted) untraceOne(m, name);
     return listOf(wanted);
   });
 }
 
-const tracedIn = (m: Machine) => m.keep("traced", () => new Map<Sym, Traced>());
+/** By the printed name, because `(setf f)` is a new list each time. */
+const tracedIn = (m: Machine) => m.keep("traced", () => new Map<string, Traced>());
+
+const tracedNames = (m: Machine): Value[] => [...tracedIn(m).values()].map(({ name }) => name);
 
 function traceOne(m: Machine, name: Value): void {
-  if (!(name instanceof Sym)) m.typeError(name, "SYMBOL");
-  refuseLocked(m, name, "trace");
+  const sym = setterName(name) ?? symbol(m, name);
+  refuseLocked(m, sym, "trace");
   const original = m.fn(name);
-  if (tracedIn(m).get(name)?.wrapper === original) return;
+  if (tracedIn(m).get(m.show(name))?.wrapper === original) return;
   let level = 0;
   const wrapper = nativeFunction(
-    name,
+    sym,
     "&rest arguments",
     (inner, args: Value[]) => {
       const indent = "  ".repeat(level);
@@ -162,7 +168,10 @@ function traceOne(m: Machine, name: Value): void {
         const value = inner.apply(original, args);
         const { mv } = inner;
         const shown = (mv ?? [value]).map((one) => inner.show(one)).join(", ");
-        trace(inner, `${indent}${level - 1}: ${name.name} returned ${shown}\n`);
+        trace(
+          inner,
+          `${indent}${level - 1}: ${name === sym ? sym.name : inner.show(name)} returned ${shown}\n`,
+        );
         inner.mv = mv;
         return value;
       } finally {
@@ -171,12 +180,17 @@ function traceOne(m: Machine, name: Value): void {
     },
     { values: true },
   );
-  name.fn = wrapper;
-  tracedIn(m).set(name, { original, wrapper });
+  // Methods can still be added.
+  wrapper.code.generic = original.code.generic;
+  if (name === sym) sym.fn = wrapper;
+  else sym.setter = wrapper;
+  tracedIn(m).set(m.show(name), { name, original, wrapper });
 }
 
-function untraceOne(m: Machine, name: Sym): void {
-  const traced = tracedIn(m).get(name);
-  if (traced !== undefined && name.fn === traced.wrapper) name.fn = traced.original;
-  tracedIn(m).delete(name);
+function untraceOne(m: Machine, name: Value): void {
+  const traced = tracedIn(m).get(m.show(name));
+  const sym = setterName(name) ?? symbol(m, name);
+  if (traced !== undefined && sym.fn === traced.wrapper) sym.fn = traced.original;
+  if (traced !== undefined && sym.setter === traced.wrapper) sym.setter = traced.original;
+  tracedIn(m).delete(m.show(name));
 }

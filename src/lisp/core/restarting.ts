@@ -1,10 +1,8 @@
 // restart-case, restart-bind, and finding and invoking restarts.
-import { findSpecial } from "../compile/nodes.ts";
 import { isCondition, makeCondition } from "../conditions.ts";
-import { defineFunction, defineMacro, defineValues, lisp, named } from "../define.ts";
+import { defineFunction, defineValues } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { expandOnce } from "../places.ts";
 import {
   activeRestarts,
   dynamicState,
@@ -16,11 +14,10 @@ import {
   withRestarts,
 } from "../restarts.ts";
 import { Str } from "../string.ts";
-import { keyword, NIL, Sym } from "../symbol.ts";
-import { Cons, gatheringStream, type Instance, itemsOf, Opaque, type Value } from "../values.ts";
+import { NIL, type Sym } from "../symbol.ts";
+import { gatheringStream, type Instance, itemsOf, Opaque, type Value } from "../values.ts";
 
 export function defineRestarting(): void {
-  defineMacro("RESTART-CASE", expandRestartCase);
   defineValues("%RESTART-CASE specs thunk", restartCase);
   defineValues("%RESTART-BIND specs thunk", restartBind);
   defineValues("%WITH-CONDITION-RESTARTS condition restarts thunk", withConditionRestarts);
@@ -44,76 +41,6 @@ export function defineRestarting(): void {
   defineValues("INVOKE-RESTART-INTERACTIVELY restart", (m, restart) =>
     invoke(m, restart, found(m, restart).interactive?.(m) ?? []),
   );
-  for (const name of ["ABORT", "MUFFLE-WARNING"])
-    defineValues(`${name} &optional condition`, (m, condition) =>
-      invokeNamed(m, name, [], condition, true),
-    );
-  defineValues("CONTINUE &optional condition", (m, condition) =>
-    invokeNamed(m, "CONTINUE", [], condition, false),
-  );
-  for (const name of ["USE-VALUE", "STORE-VALUE"])
-    defineValues(`${name} value &optional condition`, (m, value, condition) =>
-      invokeNamed(m, name, [value], condition, false),
-    );
-}
-
-const options = new Map([
-  [keyword("REPORT"), "report"],
-  [keyword("INTERACTIVE"), "interactive"],
-  [keyword("TEST"), "test"],
-] as const);
-
-function expandRestartCase(whole: Cons, env: Opaque, m: Machine): Value {
-  const [first = NIL, ...clauses] = itemsOf(whole.cdr);
-  const expression = associated(expandAll(m, first, env), clauses.length);
-  const specs = clauses.map((clause) => {
-    const [name, lambdaList = NIL, ...rest] = itemsOf(clause);
-    if (!(name instanceof Sym))
-      return m.programError(`${m.show(clause)} is not a clause of restart-case`);
-    const given = { report: NIL as Value, interactive: NIL as Value, test: NIL as Value };
-    while (rest[0] instanceof Sym && options.has(rest[0]) && rest.length > 1) {
-      const option = options.get(rest.shift() as Sym) as keyof typeof given;
-      given[option] = rest.shift() as Value;
-    }
-    const [report, interactive, test] = [given.report, given.interactive, given.test].map(
-      designator,
-    );
-    return lisp`(list '${name} (lambda ${lambdaList} @${rest}) ${report} ${interactive} ${test})`;
-  });
-  return lisp`(%restart-case (list @${specs}) (lambda () ${expression}))`;
-}
-
-function expandAll(m: Machine, expression: Value, env: Opaque): Value {
-  if (expression instanceof Cons && findSpecial(expression.car as Sym)) return expression;
-  const expanded = expandOnce(m, expression, env);
-  return expanded === undefined ? expression : expandAll(m, expanded, env);
-}
-
-const signallers = new Map([
-  [named("SIGNAL"), "SIMPLE-CONDITION"],
-  [named("ERROR"), "SIMPLE-ERROR"],
-  [named("CERROR"), "SIMPLE-ERROR"],
-  [named("WARN"), "SIMPLE-WARNING"],
-]);
-
-/** An expression that only signals: its condition gets the restarts, so that others do not use them. */
-function associated(expression: Value, count: number): Value {
-  const [operator, ...args] = expression instanceof Cons ? itemsOf(expression) : [];
-  const simple = signallers.get(operator as Sym);
-  if (operator === undefined || simple === undefined) return expression;
-  const isCerror = operator === named("CERROR");
-  const [datum = NIL, ...more] = isCerror ? args.slice(1) : args;
-  const signal = isCerror
-    ? lisp`(cerror %control %condition @${more})`
-    : lisp`(${operator} %condition)`;
-  return lisp`(let* ((%control ${isCerror ? args[0] : NIL})
-                     (%condition (%condition '${simple} ${datum} @${more})))
-    (%associate ${count} %condition (lambda () ${signal})))`;
-}
-
-/** A string, or a function. */
-function designator(value: Value): Value {
-  return value === NIL || value instanceof Str ? value : lisp`#'${value}`;
 }
 
 function specOf(m: Machine, spec: Value, invokeIt: (fn: Fn, args: Value[]) => Value): RestartSpec {
@@ -218,16 +145,4 @@ function found(m: Machine, designated: Value): Restart {
 
 function invoke(m: Machine, designated: Value, args: Value[]): Value {
   return found(m, designated).invoke(m, args);
-}
-
-function invokeNamed(
-  m: Machine,
-  name: string,
-  args: Value[],
-  condition: Value | undefined,
-  must: boolean,
-): Value {
-  const restart = findRestart(m, named(name), conditionIn(condition));
-  if (restart !== undefined) return restart.invoke(m, args);
-  return must ? invoke(m, named(name), args) : m.values(NIL);
 }

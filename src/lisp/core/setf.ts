@@ -230,7 +230,11 @@ function definePlaces(): void {
 function expandValues(m: Machine, place: Cons, env: Opaque): Expansion {
   const parts = itemsOf(place.cdr).map((inner) => expandPlace(m, inner, env));
   return {
-    temps: parts.flatMap(({ temps }) => temps),
+    // A part with several variables, an inner VALUES, gets one value.
+    temps: parts.flatMap(({ temps, stores }) => [
+      ...temps,
+      ...stores.slice(1).map((store) => [store, NIL] as const),
+    ]),
     stores: parts.map(({ stores }) => stores[0] as Sym),
     store: lisp`(values @${parts.map(({ store }) => store)})`,
     access: lisp`(values @${parts.map(({ access }) => access)})`,

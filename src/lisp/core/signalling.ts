@@ -1,7 +1,7 @@
 // signal, error, cerror, warn, and making the conditions they take.
 
 import { keepWarning, write } from "../budgets.ts";
-import { designatedClass } from "../classes.ts";
+import { classNamed, designatedClass } from "../classes.ts";
 import {
   conditionSlot,
   isCondition,
@@ -15,8 +15,8 @@ import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { offering, transferOut, withRestarts } from "../restarts.ts";
 import { Str } from "../string.ts";
-import { NIL, type Sym } from "../symbol.ts";
-import { type Cons, Instance, itemsOf, type Opaque, Stream, type Value } from "../values.ts";
+import { NIL, Sym } from "../symbol.ts";
+import { Cons, Instance, itemsOf, type Opaque, Stream, type Value } from "../values.ts";
 
 export function defineSignalling(): void {
   defineFunction("MAKE-CONDITION type &rest initargs", (m, type, initargs) =>
@@ -33,9 +33,10 @@ export function defineSignalling(): void {
     m.raise(designated(m, datum, args, "SIMPLE-ERROR")),
   );
   defineFunction("CERROR continue-format-control datum &rest arguments", cerror);
-  defineFunction("WARN datum &rest arguments", (m, datum, args) =>
-    warn(m, designated(m, datum, args, "SIMPLE-WARNING")),
-  );
+  defineFunction("WARN datum &rest arguments", (m, datum, args) => {
+    if (isCondition(datum) && args.length > 0) return m.typeError(m.list(args), "NULL");
+    return warn(m, designated(m, datum, args, "SIMPLE-WARNING"));
+  });
   defineFunction("BREAK &optional format-control &rest arguments", (m) =>
     m.unavailable(
       named("BREAK"),
@@ -91,7 +92,7 @@ function readSlot(m: Machine, condition: Value, slot: string): Value {
 function designated(m: Machine, datum: Value, args: readonly Value[], simple: string): Instance {
   if (isCondition(datum)) return datum;
   if (datum instanceof Str || datum instanceof Fn)
-    return makeCondition(simple, { "FORMAT-CONTROL": datum, "FORMAT-ARGUMENTS": m.list(args) });
+    return new Instance(classNamed(simple), [datum, m.list(args)]);
   return conditionOf(m, datum, args);
 }
 
@@ -175,10 +176,14 @@ function expandCheckType(whole: Cons, _: Opaque, m: Machine): Value {
   const [place, type, text] = itemsOf(whole.cdr);
   if (place === undefined || type === undefined)
     return m.programError("check-type takes a place and a type");
+  const failed = lisp`(%check-failed '${place} ${place} '${type} ${text})`;
+  // SBCL accepts a constant, too; there is nothing to store into.
+  const retry =
+    place instanceof Sym || place instanceof Cons ? lisp`(setf ${place} ${failed})` : failed;
   return lisp`(block %done
     (tagbody %again
       (if (typep ${place} '${type}) (return-from %done nil) nil)
-      (setf ${place} (%check-failed '${place} ${place} '${type} ${text}))
+      ${retry}
       (go %again)))`;
 }
 

@@ -1,12 +1,20 @@
 /** Block directives: case `~(~)`, choice `~[~]`, iteration `~{~}`, justification `~<~>`, and `~^`. */
 
 import { type BlockText, inBlock } from "../pretty.ts";
-import { printText } from "../printer.ts";
+import { printText, withLabels } from "../printer.ts";
 import { lowerCode, upperCode } from "../string.ts";
 import { NIL } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
 import type { Action, Formatting } from "./format.ts";
-import { Buffer, type Directive, type Ending, type Piece, Run, streamTarget } from "./run.ts";
+import {
+  Buffer,
+  type Clause,
+  type Directive,
+  type Ending,
+  type Piece,
+  Run,
+  streamTarget,
+} from "./run.ts";
 
 export const blockDirectives: readonly (readonly [string, Action])[] = [
   ["(", changeCase],
@@ -205,14 +213,18 @@ function logicalBlock(run: Run, directive: Directive, format: Formatting): undef
     return;
   }
   const args = value === undefined ? run.args.slice(run.at) : itemsOf(value);
-  inBlock(run.m, run.target.stream, block, (stream) => {
-    const inner = new Run(run.m, streamTarget(run.m, stream), args);
-    format.pieces(inner, closing?.at ? filled(body) : body);
-    if (at) run.at += inner.at;
-  });
+  withLabels(run.m, value ?? NIL, () =>
+    inBlock(run.m, run.target.stream, block, (stream) => {
+      const inner = new Run(run.m, streamTarget(run.m, stream), args);
+      format.pieces(inner, closing?.at ? filled(body) : body);
+      if (at) run.at += inner.at;
+    }),
+  );
 }
 
-/** A fill newline after each group of blanks. */
+const filledClause = (clause: Clause): Clause => ({ ...clause, pieces: filled(clause.pieces) });
+
+/** A fill newline after each group of blanks, also in the directives inside. */
 function filled(pieces: readonly Piece[]): Piece[] {
   const newline = { ...plainDirective, character: "_", colon: true };
   return pieces.flatMap((piece) =>
@@ -221,7 +233,7 @@ function filled(pieces: readonly Piece[]): Piece[] {
           .split(/(\s+)/)
           .flatMap((part) => (/^\s/.test(part) ? [part, newline] : [part]))
           .filter((part) => part !== "")
-      : [piece],
+      : [{ ...piece, clauses: piece.clauses.map(filledClause) }],
   );
 }
 

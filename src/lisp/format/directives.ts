@@ -5,7 +5,7 @@ import { findPackage, findSymbol } from "../packages.ts";
 import { currentStyle, printText, styledText } from "../printer.ts";
 import { Char, characterName, Str } from "../string.ts";
 import { bool, NIL } from "../symbol.ts";
-import { Float, type Value } from "../values.ts";
+import type { Value } from "../values.ts";
 import type { Action } from "./format.ts";
 import {
   cardinal,
@@ -191,78 +191,61 @@ function englishText(run: Run, value: number | bigint, isOrdinal: boolean): stri
 
 function fixedDirective(run: Run, directive: Directive): undefined {
   const parameters = run.parameters(directive);
-  const width = parameters.number();
-  const digits = parameters.number();
-  const scale = parameters.number();
-  const overflow = parameters.character();
-  const pad = parameters.character() ?? " ";
-  const value = run.next();
-  if (!isNumber(value)) return writePlain(run, value, width, pad);
-  checkRoom(run, width, digits, scale);
-  run.target.write(
-    fixedText(toDouble(run.m, value), { width, digits, scale, overflow, pad, plus: directive.at }),
-  );
+  const shape = {
+    width: parameters.number(),
+    digits: parameters.number(),
+    scale: parameters.number(),
+    overflow: parameters.character(),
+    pad: parameters.character() ?? " ",
+    plus: directive.at,
+  };
+  writeNumber(run, shape, fixedText);
 }
 
 function exponentDirective(run: Run, directive: Directive, text: typeof exponentText): undefined {
   const parameters = run.parameters(directive);
-  const width = parameters.number();
-  const digits = parameters.number();
-  const exponentDigits = parameters.number();
-  const scale = parameters.number();
-  const overflow = parameters.character();
-  const pad = parameters.character() ?? " ";
-  const mark = parameters.character();
-  const value = run.next();
-  if (!isNumber(value)) return writePlain(run, value, width, pad);
-  checkRoom(run, width, digits, exponentDigits, scale);
-  run.target.write(
-    text(toDouble(run.m, value), {
-      width,
-      digits,
-      exponentDigits,
-      scale,
-      overflow,
-      pad,
-      mark,
-      plus: directive.at,
-    }),
-  );
+  const shape = {
+    width: parameters.number(),
+    digits: parameters.number(),
+    exponentDigits: parameters.number(),
+    scale: parameters.number(),
+    overflow: parameters.character(),
+    pad: parameters.character() ?? " ",
+    mark: parameters.character(),
+    plus: directive.at,
+  };
+  writeNumber(run, shape, text);
 }
 
 function moneyDirective(run: Run, directive: Directive): undefined {
   const parameters = run.parameters(directive);
-  const digits = parameters.number() ?? 2;
-  const whole = parameters.number() ?? 1;
-  const width = parameters.number() ?? 0;
-  const pad = parameters.character() ?? " ";
+  const shape = {
+    digits: parameters.number() ?? 2,
+    whole: parameters.number() ?? 1,
+    width: parameters.number() ?? 0,
+    pad: parameters.character() ?? " ",
+    signFirst: directive.colon,
+    plus: directive.at,
+  };
+  writeNumber(run, shape, moneyText);
+}
+
+/** Other values are printed like by `~a`, in base ten. */
+function writeNumber<Shape extends { readonly width: number | undefined; readonly pad: string }>(
+  run: Run,
+  shape: Shape,
+  text: (value: number, shape: Shape) => string,
+): void {
   const value = run.next();
-  if (!isNumber(value)) return writePlain(run, value, width, " ");
-  checkRoom(run, width, digits, whole);
-  run.target.write(
-    moneyText(toDouble(run.m, value), {
-      digits,
-      whole,
-      width,
-      pad,
-      signFirst: directive.colon,
-      plus: directive.at,
-    }),
-  );
-}
-
-function checkRoom(run: Run, ...counts: (number | undefined)[]): void {
-  for (const count of counts)
-    if (count !== undefined && Math.abs(count) > 10_000) exceed(run.m, "OUTPUT");
-}
-
-/** Prints other values like `~a`, in base ten. */
-function writePlain(run: Run, value: Value, width: number | undefined, pad: string): undefined {
-  const text =
-    value instanceof Float
-      ? printText(run.m, value)
-      : styledText(run.m, value, { ...currentStyle(false), base: 10 });
-  writeField(run, text, { width: width ?? 0, step: 1, padding: 0, pad, isRight: false });
+  if (isNumber(value)) {
+    for (const count of Object.values(shape))
+      if (typeof count === "number" && Math.abs(count) > 10_000) exceed(run.m, "OUTPUT");
+    run.target.write(text(toDouble(run.m, value), shape));
+    return;
+  }
+  const plain = styledText(run.m, value, { ...currentStyle(false), base: 10 });
+  const { width = 0, pad } = shape;
+  writeField(run, plain, { width, step: 1, padding: 0, pad, isRight: false });
 }
 
 function pluralDirective(run: Run, directive: Directive): undefined {

@@ -8,44 +8,25 @@ import {
 } from "../rationals.ts";
 import { words } from "../symbol.ts";
 
-const ones = [
-  "",
-  "one",
-  "two",
-  "three",
-  "four",
-  "five",
-  "six",
-  "seven",
-  "eight",
-  "nine",
-  "ten",
-].concat(words("eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"));
-const tens = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
+const ones = ["", ...words("one two three four five six seven eight nine ten")].concat(
+  words("eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"),
+);
+const tens = ["", "", ...words("twenty thirty forty fifty sixty seventy eighty ninety")];
 const periods = [
   "",
-  "thousand",
-  "million",
-  "billion",
-  "trillion",
-  "quadrillion",
-  "quintillion",
-  "sextillion",
-  "septillion",
-].concat(
-  words(`octillion nonillion decillion undecillion duodecillion tredecillion
-  quattuordecillion quindecillion`),
-  ["sexdecillion", "septendecillion", "octodecillion", "novemdecillion", "vigintillion"],
-);
-const irregularOrdinals = new Map([
-  ["one", "first"],
-  ["two", "second"],
-  ["three", "third"],
-  ["five", "fifth"],
-  ["eight", "eighth"],
-  ["nine", "ninth"],
-  ["twelve", "twelfth"],
-]);
+  ...words(`thousand million billion trillion quadrillion quintillion sextillion septillion
+    octillion nonillion decillion undecillion duodecillion tredecillion quattuordecillion
+    quindecillion sexdecillion septendecillion octodecillion novemdecillion vigintillion`),
+];
+const irregularOrdinals: Readonly<Record<string, string>> = {
+  one: "first",
+  two: "second",
+  three: "third",
+  five: "fifth",
+  eight: "eighth",
+  nine: "ninth",
+  twelve: "twelfth",
+};
 
 /** `forty-two` */
 export function cardinal(value: bigint): string | undefined {
@@ -77,9 +58,7 @@ export function ordinal(value: bigint): string | undefined {
 }
 
 function ordinalWord(word: string): string {
-  const irregular = irregularOrdinals.get(word);
-  if (irregular !== undefined) return irregular;
-  return word.endsWith("y") ? `${word.slice(0, -1)}ieth` : `${word}th`;
+  return irregularOrdinals[word] ?? `${word.replace(/y$/, "ie")}th`;
 }
 
 function belowThousand(value: number): string {
@@ -99,32 +78,18 @@ function belowHundred(value: number): string {
 
 /** Roman numerals: `~@r` (IV) for 1…3999, `~:@r` (IIII) for 1…4999. */
 
-const numerals: readonly (readonly [number, string])[] = [
-  [1000, "M"],
-  [900, "CM"],
-  [500, "D"],
-  [400, "CD"],
-  [100, "C"],
-  [90, "XC"],
-  [50, "L"],
-  [40, "XL"],
-  [10, "X"],
-  [9, "IX"],
-  [5, "V"],
-  [4, "IV"],
-  [1, "I"],
-];
+const numerals = words("M CM D CD C XC L XL X IX V IV I");
+const worths = [1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1];
 
 export function roman(value: number, isOld: boolean): string {
   let text = "";
   let rest = value;
-  for (const [worth, letters] of numerals) {
-    if (isOld && letters.length > 1) continue;
-    while (rest >= worth) {
-      text += letters;
-      rest -= worth;
-    }
-  }
+  numerals.forEach((letters, at) => {
+    const worth = worths[at] as number;
+    if (isOld && letters.length > 1) return;
+    text += letters.repeat(Math.floor(rest / worth));
+    rest %= worth;
+  });
   return text;
 }
 // The float directives `~f ~e ~g ~$` as text. Where the standard leaves room (how digits are shared between width and fraction, how a
@@ -148,6 +113,15 @@ export interface ExponentShape extends FieldShape {
   readonly exponentDigits: number | undefined;
   readonly scale: number | undefined;
   readonly mark: string | undefined;
+}
+
+interface MoneyShape {
+  readonly digits: number;
+  readonly whole: number;
+  readonly width: number;
+  readonly pad: string;
+  readonly signFirst: boolean;
+  readonly plus: boolean;
 }
 
 /** `~w,d,k,overflow,padF` of a finite value. */
@@ -185,12 +159,7 @@ export function exponentText(value: number, shape: ExponentShape): string {
 /** `~w,d,e,k,overflow,pad,markG` of a finite value. */
 export function generalText(value: number, shape: ExponentShape): string {
   const { exponent } = scaleExponent(Math.abs(value));
-  const length = pointText(Math.abs(value), {
-    space: undefined,
-    digits: undefined,
-    scale: undefined,
-    atLeast: undefined,
-  }).length;
+  const { length } = pointText(Math.abs(value), {});
   const digits = shape.digits ?? Math.max(length === 1 ? 1 : length - 1, Math.min(exponent, 7));
   const margin = shape.exponentDigits === undefined ? 4 : shape.exponentDigits + 2;
   const rest = digits - exponent;
@@ -201,24 +170,9 @@ export function generalText(value: number, shape: ExponentShape): string {
 }
 
 /** `~d,n,w,pad$` of a finite value. */
-export function moneyText(
-  value: number,
-  shape: {
-    digits: number;
-    whole: number;
-    width: number;
-    pad: string;
-    signFirst: boolean;
-    plus: boolean;
-  },
-): string {
+export function moneyText(value: number, shape: MoneyShape): string {
   const sign = signOf(value, shape.plus);
-  const text = pointText(Math.abs(value), {
-    space: undefined,
-    digits: shape.digits,
-    scale: undefined,
-    atLeast: undefined,
-  });
+  const text = pointText(Math.abs(value), { digits: shape.digits });
   const point = text.indexOf(".");
   const padding = shape.pad.repeat(
     Math.max(0, shape.width - sign.length - Math.max(shape.whole, point) - 1 - shape.digits),
@@ -230,12 +184,7 @@ export function moneyText(
 function fixed(value: number, shape: FixedShape): { text: string; overflows: boolean } {
   const sign = signOf(value, shape.plus);
   const space = shape.width === undefined ? undefined : shape.width - sign.length;
-  const body = pointText(Math.abs(value), {
-    space,
-    digits: shape.digits,
-    scale: shape.scale,
-    atLeast: undefined,
-  });
+  const body = pointText(Math.abs(value), { space, digits: shape.digits, scale: shape.scale });
   const field = placeZeros(body, space, shape.digits === 0);
   if (field.left !== undefined && field.left < 0 && shape.overflow !== undefined)
     return { text: fill(shape.overflow, shape.width ?? 0), overflows: true };
@@ -265,10 +214,10 @@ function placeZeros(
 }
 
 interface PointShape {
-  readonly space: number | undefined;
-  readonly digits: number | undefined;
-  readonly scale: number | undefined;
-  readonly atLeast: number | undefined;
+  readonly space?: number | undefined;
+  readonly digits?: number | undefined;
+  readonly scale?: number | undefined;
+  readonly atLeast?: number | undefined;
 }
 
 /** Digits with a point among them, without the optional zeros at either end. */

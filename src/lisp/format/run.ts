@@ -184,7 +184,9 @@ class Parser {
       this.#at += 1;
       return { found: true, parameter: character === "#" ? "#" : "v" };
     }
-    const number = /^[+-]?\d+/.exec(this.#control.slice(this.#at, this.#at + 20))?.[0];
+    const digits = /[+-]?\d+/y;
+    digits.lastIndex = this.#at;
+    const number = digits.exec(this.#control)?.[0];
     if (number === undefined) return { found: false, parameter: undefined };
     this.#at += number.length;
     return { found: true, parameter: Number(number) };

@@ -13,7 +13,7 @@ import type { Machine } from "../machine.ts";
 import { refuseLocked } from "../packages.ts";
 import { Str } from "../string.ts";
 import { isKeyword, NIL, Sym, T, words } from "../symbol.ts";
-import { Cons, itemsOf, LispClass, list, type Slot, type Value } from "../values.ts";
+import { Cons, Instance, itemsOf, LispClass, list, type Slot, type Value } from "../values.ts";
 import { defineClass, missingClass, refuseRepeated } from "./class-table.ts";
 import type { Shape } from "./generics.ts";
 import { setSlotValue, slotValue } from "./instances.ts";
@@ -37,7 +37,7 @@ export function defineClassForms(): void {
   });
   const classIn = (m: Machine, cls: Value): LispClass =>
     cls instanceof LispClass ? cls : m.typeError(cls, "CLASS");
-  defineStandardGeneric("CLASS-NAME", 1, (m, cls) => classIn(m, cls as Value).name);
+  defineStandardGeneric("CLASS-NAME class", (m, cls) => classIn(m, cls).name);
   defineSetter("CLASS-NAME name class", (m, name: Sym, cls) => {
     refuseLocked(m, classIn(m, cls).name, "rename");
     classIn(m, cls).name = name;
@@ -196,43 +196,46 @@ function initOf(init: Value): Slot["init"] {
   return init instanceof Cons ? () => init.car : null;
 }
 
-const oneArgument: Shape = {
-  required: 1,
-  optional: 0,
-  rest: false,
-  keys: null,
-  allowOthers: false,
-};
-const twoArguments: Shape = { ...oneArgument, required: 2 };
-
 function addReader(m: Machine, reader: Value, cls: Sym, slot: Sym): void {
-  const fn = nativeFunction(
-    reader,
-    "object",
-    (mm: Machine, object: Value) => slotValue(mm, object, slot),
-    { values: true },
-  );
-  addMethod(openGeneric(m, reader, oneArgument), {
-    qualifiers: [],
-    specializers: [{ kind: "class", name: cls }],
-    shape: oneArgument,
-    fn,
-    usesNext: false,
-  });
+  // Most objects are of the same class as the last one, so the slot has the same index.
+  let last: LispClass | null = null;
+  let index = 0;
+  const read = (mm: Machine, object: Value): Value => {
+    if (object instanceof Instance && object.cls === last) {
+      const value = object.slots[index];
+      mm.mv = null;
+      if (value !== undefined) return value;
+    }
+    const value = slotValue(mm, object, slot);
+    if (object instanceof Instance) {
+      last = object.cls;
+      index = last.slotIndex.get(slot) ?? 0;
+    }
+    return value;
+  };
+  const fn = nativeFunction(reader, "object", read, { values: true });
+  addAccessor(m, reader, [cls], fn);
 }
 
 function addWriter(m: Machine, writer: Value, cls: Sym, slot: Sym): void {
   const fn = nativeFunction(writer, "value object", (mm: Machine, value: Value, object: Value) =>
     setSlotValue(mm, object, slot, value),
   );
-  const specializers = [
-    { kind: "class", name: T },
-    { kind: "class", name: cls },
-  ] as const;
-  addMethod(openGeneric(m, writer, twoArguments), {
+  addAccessor(m, writer, [T, cls], fn);
+}
+
+function addAccessor(m: Machine, name: Value, classes: readonly Sym[], fn: Fn): void {
+  const shape: Shape = {
+    required: classes.length,
+    optional: 0,
+    rest: false,
+    keys: null,
+    allowOthers: false,
+  };
+  addMethod(openGeneric(m, name, shape), {
     qualifiers: [],
-    specializers,
-    shape: twoArguments,
+    specializers: classes.map((cls) => ({ kind: "class", name: cls })),
+    shape,
     fn,
     usesNext: false,
   });

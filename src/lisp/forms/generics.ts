@@ -48,6 +48,8 @@ export class Generic {
   /** The arguments in the order in which they decide; empty for from left to right. */
   order: readonly number[] = [];
   methods: Method[] = [];
+  /** Those of the last DEFGENERIC. */
+  own: readonly Method[] = [];
   /** The largest number of arguments. */
   max = Number.POSITIVE_INFINITY;
   /** The number of leading arguments used for dispatch, and the values of `eql` specializers. */
@@ -55,9 +57,11 @@ export class Generic {
   #wanted: (Set<unknown> | null)[] = [];
   #only: Effective | null = null;
   #kept = new Map<unknown, Effective | Map<unknown, unknown>>();
-  // An inline cache: most calls have the same class as the last one.
+  // An inline cache: most calls have the class of one of the last two.
   #lastKey: unknown = null;
   #last: Effective | null = null;
+  #otherKey: unknown = null;
+  #other: Effective | null = null;
 
   constructor(name: Value, shape: Shape, documentation: string | null = null) {
     this.name = name;
@@ -92,21 +96,33 @@ export class Generic {
     this.#only = null;
     this.#kept = new Map();
     this.#lastKey = null;
-    this.#last = null;
+    this.#otherKey = null;
   }
 
-  /** The effective method for this first argument; `args` supplies the others if needed. */
-  find(m: Machine, first: Value, args: () => Value[]): Effective {
-    if (this.#width === 0) {
-      this.#only ??= this.#compute(m, args());
-      return this.#only;
-    }
-    if (this.#width > 1) return this.#findByMany(m, args());
-    const key = this.#keyOf(first, 0);
-    if (key === this.#lastKey && this.#last !== null) return this.#last;
-    const found = (this.#kept.get(key) as Effective | undefined) ?? this.#compute(m, args());
-    if (found.isKept) this.#kept.set(key, found);
-    if (found.isKept) [this.#lastKey, this.#last] = [key, found];
+  /** The effective method, if it is known from the first argument alone. */
+  known(first: Value): Effective | null {
+    if (this.#width > 1) return null;
+    if (this.#width === 0) return this.#only;
+    const key = this.#wanted[0] === null ? classOf(first) : this.#keyOf(first, 0);
+    if (key === this.#lastKey) return this.#last;
+    if (key === this.#otherKey) return this.#other;
+    const found = (this.#kept.get(key) as Effective | undefined) ?? null;
+    if (found === null) return null;
+    this.#otherKey = this.#lastKey;
+    this.#other = this.#last;
+    this.#lastKey = key;
+    this.#last = found;
+    return found;
+  }
+
+  /** The effective method for these arguments. */
+  find(m: Machine, args: Value[]): Effective {
+    const known = this.known(args[0] ?? NIL);
+    if (known !== null) return known;
+    if (this.#width > 1) return this.#findByMany(m, args);
+    const found = this.#compute(m, args);
+    if (this.#width === 0) this.#only = found;
+    else if (found.isKept) this.#kept.set(this.#keyOf(args[0] as Value, 0), found);
     return found;
   }
 
@@ -203,26 +219,26 @@ function codeFor(generic: Generic, name: Value): Code {
   code.c0 = (m, fn) => code.cn(m, fn, []);
   code.c1 = (m, fn, a) => {
     if (generic.shape.required > 1) return m.wrongCount(fn, 1);
-    const { fn: method, run } = generic.find(m, a, () => [a]);
+    const { fn: method, run } = generic.known(a) ?? generic.find(m, [a]);
     if (method === null) return run(m, [a]);
     return settle(m, method, method.code.c1(m, method, a));
   };
   code.c2 = (m, fn, a, b) => {
     if (generic.shape.required > 2 || generic.max < 2) return m.wrongCount(fn, 2);
-    const { fn: method, run } = generic.find(m, a, () => [a, b]);
+    const { fn: method, run } = generic.known(a) ?? generic.find(m, [a, b]);
     if (method === null) return run(m, [a, b]);
     return settle(m, method, method.code.c2(m, method, a, b));
   };
   code.c3 = (m, fn, a, b, c) => {
     if (generic.shape.required > 3 || generic.max < 3) return m.wrongCount(fn, 3);
-    const { fn: method, run } = generic.find(m, a, () => [a, b, c]);
+    const { fn: method, run } = generic.known(a) ?? generic.find(m, [a, b, c]);
     if (method === null) return run(m, [a, b, c]);
     return settle(m, method, method.code.c3(m, method, a, b, c));
   };
   code.cn = (m, fn, args) => {
     if (args.length < generic.shape.required || args.length > generic.max)
       return m.wrongCount(fn, args.length);
-    return generic.find(m, args[0] ?? NIL, () => args).run(m, args);
+    return generic.find(m, args).run(m, args);
   };
   return code;
 }

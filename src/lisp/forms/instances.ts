@@ -15,7 +15,7 @@ import { bool, keyword, NIL, Sym, T } from "../symbol.ts";
 import { Cons, Instance, itemsOf, type LispClass, type Slot, type Value } from "../values.ts";
 import { latestOf, missingClass, missingSupers, moveTo } from "./class-table.ts";
 import { applicableMethods, findGeneric } from "./generics.ts";
-import { defineStandardGeneric, initargsShape, isExtended } from "./standard-generics.ts";
+import { defineStandardGeneric, isExtended } from "./standard-generics.ts";
 
 const initializeInstance = named("INITIALIZE-INSTANCE");
 const reinitializeInstance = named("REINITIALIZE-INSTANCE");
@@ -25,69 +25,42 @@ const updateRedefined = named("UPDATE-INSTANCE-FOR-REDEFINED-CLASS");
 const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");
 
 export function defineInstances(): void {
-  defineStandardGeneric(
-    "MAKE-INSTANCE",
-    1,
-    (m, cls, ...initargs) => makeInstance(m, instantiable(m, cls as Value), initargs),
-    initargsShape,
+  defineStandardGeneric("MAKE-INSTANCE class &rest initargs", (m, cls, initargs) =>
+    makeInstance(m, instantiable(m, cls), initargs),
   );
-  defineStandardGeneric(
-    "ALLOCATE-INSTANCE",
-    1,
-    (m, cls) => allocate(m, instantiable(m, cls as Value, "structure")),
-    initargsShape,
+  defineStandardGeneric("ALLOCATE-INSTANCE class &rest initargs", (m, cls) =>
+    allocate(m, instantiable(m, cls, "structure")),
   );
-  defineStandardGeneric(
-    "CHANGE-CLASS",
-    2,
-    (m, object, cls, ...initargs) =>
-      changeClass(m, object as Value, instantiable(m, cls as Value), initargs),
-    initargsShape,
+  defineStandardGeneric("CHANGE-CLASS object class &rest initargs", (m, object, cls, initargs) =>
+    changeClass(m, object, instantiable(m, cls), initargs),
   );
-  defineStandardGeneric("MAKE-INSTANCES-OBSOLETE", 1, (m, cls) => {
-    instantiable(m, cls as Value);
-    return cls as Value;
+  defineStandardGeneric("MAKE-INSTANCES-OBSOLETE class", (m, cls) => {
+    instantiable(m, cls);
+    return cls;
   });
-  defineStandardGeneric(
-    "MAKE-LOAD-FORM",
-    1,
-    (m, object) => m.fail(`no load form is defined for ${m.show(object as Value)}`),
-    { optional: 1 },
+  defineStandardGeneric("MAKE-LOAD-FORM object &optional environment", (m, object) =>
+    m.fail(`no load form is defined for ${m.show(object)}`),
   );
-  defineStandardGeneric("DESCRIBE-OBJECT", 2, (m, object, stream) =>
-    m.call2(m.fn(named("%DESCRIBE")), object as Value, stream as Value),
+  defineStandardGeneric("DESCRIBE-OBJECT object stream", (m, object, stream) =>
+    m.call2(m.fn(named("%DESCRIBE")), object, stream),
   );
-  defineStandardGeneric(
-    "INITIALIZE-INSTANCE",
-    1,
-    (m, object, ...initargs) => share(m, object as Value, T, initargs),
-    initargsShape,
+  defineStandardGeneric("INITIALIZE-INSTANCE object &rest initargs", (m, object, initargs) =>
+    share(m, object, T, initargs),
   );
-  defineStandardGeneric("REINITIALIZE-INSTANCE", 1, reinitialize, initargsShape);
+  defineStandardGeneric("REINITIALIZE-INSTANCE object &rest initargs", reinitialize);
   defineStandardGeneric(
-    updateDifferent.name,
-    2,
-    (m, previous, current, ...initargs) => {
-      const { cls } = previous as Instance;
-      const names = (current as Instance).cls.slots.map(({ name }) => name);
-      const added = names.filter((name) => !cls.slots.some((slot) => slot.name === name));
-      return share(m, current as Value, m.list(added), initargs);
+    "UPDATE-INSTANCE-FOR-DIFFERENT-CLASS previous current &rest initargs",
+    (m, previous: Instance, current: Instance, initargs) => {
+      const names = current.cls.slots.map(({ name }) => name);
+      const added = names.filter((name) => !previous.cls.slotIndex.has(name));
+      return share(m, current, m.list(added), initargs);
     },
-    initargsShape,
   );
   defineStandardGeneric(
-    updateRedefined.name,
-    4,
-    (m, object, added, _discarded, _values, ...initargs) =>
-      share(m, object as Value, added as Value, initargs),
-    initargsShape,
+    "UPDATE-INSTANCE-FOR-REDEFINED-CLASS object added discarded plist &rest initargs",
+    (m, object, added, _discarded, _plist, initargs) => share(m, object, added, initargs),
   );
-  defineStandardGeneric(
-    "SHARED-INITIALIZE",
-    2,
-    (m, object, names, ...initargs) => fillSlots(m, object as Value, names as Value, initargs),
-    initargsShape,
-  );
+  defineStandardGeneric("SHARED-INITIALIZE object names &rest initargs", fillSlots);
 }
 
 function instantiable(
@@ -170,8 +143,8 @@ function isTakenBy(m: Machine, name: Sym, object: Instance, key: Sym): boolean {
   );
 }
 
-function reinitialize(m: Machine, object: Value | undefined, ...initargs: Value[]): Value {
-  if (!(object instanceof Instance)) return m.typeError(object ?? NIL, "STANDARD-OBJECT");
+function reinitialize(m: Machine, object: Value, initargs: Value[]): Value {
+  if (!(object instanceof Instance)) return m.typeError(object, "STANDARD-OBJECT");
   update(m, object);
   refuseUnknown(m, object, initargs, [reinitializeInstance, sharedInitialize]);
   return share(m, object, NIL, initargs);
@@ -188,6 +161,8 @@ function share(m: Machine, object: Value, names: Value, initargs: Value[]): Valu
 /** `names` are the slots to fill from initforms: T for all, or a list. */
 function fillSlots(m: Machine, object: Value, names: Value, initargs: Value[]): Value {
   if (!(object instanceof Instance)) return m.typeError(object, "STANDARD-OBJECT");
+  if (initargs.length % 2 === 1)
+    m.programError(`odd number of initialization arguments for ${m.show(object.cls.name)}`);
   const { slots } = object.cls;
   for (let index = 0; index < slots.length; index++) {
     const slot = slots[index] as Slot;
@@ -281,10 +256,17 @@ export function defineSlots(): void {
   defineFunction("SLOT-EXISTS-P object slot-name", (m, object, name: Sym) =>
     bool(placeOf(m, object, name) !== undefined),
   );
-  defineStandardGeneric("SLOT-UNBOUND", 3, (m, _, object, name) =>
-    m.error("UNBOUND-SLOT", { NAME: name as Value, INSTANCE: object as Value }),
+  defineStandardGeneric("SLOT-UNBOUND class object name", (m, _, object, name) =>
+    m.error("UNBOUND-SLOT", { NAME: name, INSTANCE: object }),
   );
-  defineStandardGeneric("SLOT-MISSING", 4, noSuchSlot, { optional: 1 });
+  defineStandardGeneric(
+    "SLOT-MISSING class object name operation &optional value",
+    (m, _, object, name) =>
+      m.error("%MISSING-SLOT", {
+        NAME: name,
+        TEXT: new Str(`no slot ${m.show(name)} in ${m.show(object)}`),
+      }),
+  );
   defineMacro("WITH-SLOTS", (whole, _, m) =>
     withPlaces(m, whole, (object, slot) => ["SLOT-VALUE", object, ["QUOTE", slot]]),
   );
@@ -342,11 +324,6 @@ function slotMissing(
 ): Value {
   const cls = m.call1(m.fn(named("CLASS-OF")), object);
   return m.apply(m.fn(named("SLOT-MISSING")), [cls, object, name, named(operation), ...value]);
-}
-
-function noSuchSlot(m: Machine, _: unknown, object: Value = NIL, name: Value = NIL): Value {
-  const text = `no slot ${m.show(name)} in ${m.show(object)}`;
-  return m.error("%MISSING-SLOT", { NAME: name, TEXT: new Str(text) });
 }
 
 /** `(with-… (variable | (variable name) …) object body)`: each variable is a place of the object. */

@@ -1,7 +1,7 @@
 // The grammar of extended `loop`.
 import { form, type Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { NIL, Sym, T } from "../symbol.ts";
+import { NIL, Sym, T, words } from "../symbol.ts";
 import { Cons, Float, type Value } from "../values.ts";
 import { Clauses, hidden, type LoopPlan, noStep, readIteration } from "./loop-iteration.ts";
 
@@ -19,6 +19,8 @@ export function readLoop(forms: readonly Value[], m: Machine): LoopPlan {
   const accumulators = new Accumulators(plan);
   if (clauses.accept("NAMED")) plan.name = clauses.take("the loop's name");
   while (!clauses.isAtEnd) readClause(clauses, plan, accumulators);
+  if (accumulators.isContradictory)
+    m.programError("LOOP cannot return what it gathers if ALWAYS, NEVER or THEREIS decide");
   plan.result = accumulators.result();
   return plan;
 }
@@ -43,13 +45,21 @@ function readWith(clauses: Clauses, plan: LoopPlan): void {
   const targets: { target: Value; value: Template; holder: Sym }[] = [];
   do {
     const target = clauses.take("a variable");
-    const initial = numberOf(clauses.type());
+    const type = clauses.type();
+    const initial = target instanceof Cons ? blanks(target, type) : numberOf(type);
     const value = clauses.accept("=") ? clauses.take("a value") : initial;
     const holder = target instanceof Sym && target !== NIL ? target : hidden("WHOLE");
     targets.push({ target, value, holder });
   } while (clauses.accept("AND"));
   plan.bindings.push(targets.map(({ holder, value }) => ({ variable: holder, value })));
   for (const { target, holder } of targets) bindParts(target, holder, plan);
+}
+
+/** The initial values of a tree of variables, as a form. */
+function blanks(target: Value, type: Value): Template {
+  if (!(target instanceof Cons)) return target === NIL ? NIL : numberOf(type);
+  const [first, rest] = type instanceof Cons ? [type.car, type.cdr] : [type, type];
+  return ["CONS", blanks(target.car, first), blanks(target.cdr, rest)];
 }
 
 /** Destructures `whole` into the variables of a tree. */
@@ -99,7 +109,10 @@ function readAction(
     ];
   if (clauses.accept("NEVER"))
     return [decide(accumulators, ["IF", clauses.take("a test"), ["RETURN-FROM", plan.name, NIL]])];
-  if (clauses.accept("THEREIS")) return [findOne(clauses, plan)];
+  if (clauses.accept("THEREIS")) {
+    accumulators.finds = true;
+    return [findOne(clauses, plan)];
+  }
   if (word === undefined || !accumulations.has(word)) return clauses.refuseNext("a clause");
   clauses.take("a clause");
   const value = takeForm(clauses, it);
@@ -153,7 +166,8 @@ function readJoined(
   it: It,
 ): Template[] {
   const forms = readAction(clauses, plan, accumulators, it);
-  while (clauses.accept("AND")) forms.push(...readAction(clauses, plan, accumulators, it));
+  // Only the first clause may say IT; later it is an ordinary variable.
+  while (clauses.accept("AND")) forms.push(...readAction(clauses, plan, accumulators));
   return forms;
 }
 
@@ -220,26 +234,23 @@ const count: Accumulation = {
 const maximize: Accumulation = { kind: "extreme", take: extreme(">") };
 const minimize: Accumulation = { kind: "extreme", take: extreme("<") };
 
-const accumulations: ReadonlyMap<string, Accumulation> = new Map([
-  ["COLLECT", collect],
-  ["COLLECTING", collect],
-  ["APPEND", append],
-  ["APPENDING", append],
-  ["NCONC", nconc],
-  ["NCONCING", nconc],
-  ["SUM", sum],
-  ["SUMMING", sum],
-  ["COUNT", count],
-  ["COUNTING", count],
-  ["MAXIMIZE", maximize],
-  ["MAXIMIZING", maximize],
-  ["MINIMIZE", minimize],
-  ["MINIMIZING", minimize],
-]);
+const accumulations: ReadonlyMap<string, Accumulation> = new Map(
+  Object.entries({
+    "COLLECT COLLECTING": collect,
+    "APPEND APPENDING": append,
+    "NCONC NCONCING": nconc,
+    "SUM SUMMING": sum,
+    "COUNT COUNTING": count,
+    "MAXIMIZE MAXIMIZING": maximize,
+    "MINIMIZE MINIMIZING": minimize,
+  }).flatMap(([names, one]) => words(names).map((name) => [name, one] as const)),
+);
 
 class Accumulators {
   /** True if there is an `always` or `never` clause, so that a complete loop returns T. */
   decides = false;
+  /** True if there is a `thereis` clause. */
+  finds = false;
   readonly #plan: LoopPlan;
   readonly #named = new Map<Sym, Accumulator>();
   #unnamed: Accumulator | null = null;
@@ -263,6 +274,10 @@ class Accumulators {
     if (known !== null && known.kind !== accumulation.kind)
       clauses.refuse(`LOOP cannot ${word} where it gathers something of another kind`);
     return accumulation.take(known ?? this.#create(accumulation.kind, into, initial), value);
+  }
+
+  get isContradictory(): boolean {
+    return this.#unnamed !== null && (this.decides || this.finds);
   }
 
   result(): Template {

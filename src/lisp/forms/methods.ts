@@ -34,7 +34,7 @@ import {
   shortCombinations,
   standardCombination,
 } from "./method-combination.ts";
-import { type Default, defineStandardGeneric, openStandard } from "./standard-generics.ts";
+import { defineStandardGeneric, openStandard } from "./standard-generics.ts";
 
 export function defineMethods(): void {
   defineMacro("DEFMETHOD", (whole, _, m) => expandMethod(m, itemsOf(whole.cdr)));
@@ -47,17 +47,21 @@ export function defineMethods(): void {
     "%DEFINE-METHOD name qualifiers specializers lambda-list uses-next function",
     defineMethod,
   );
+  defineFunction("%OWN-METHODS generic methods", (m, generic, methods) => {
+    genericOf(m, generic).own = itemsOf(methods).map((method) => methodOf(m, method));
+    return generic;
+  });
   defineValues("%CALL-NEXT-METHOD next arguments", callNextMethod);
   defineFunction("%NEXT-METHOD-P next", (_, next: Opaque) =>
     bool((next.content as NextMethod).run !== null),
   );
   defineMissing();
-  defineStandardGeneric("FIND-METHOD", 3, findMethod as Default, { optional: 1 });
-  defineStandardGeneric("REMOVE-METHOD", 2, (m, generic = NIL, method = NIL) => {
+  defineStandardGeneric("FIND-METHOD generic qualifiers specializers &optional errorp", findMethod);
+  defineStandardGeneric("REMOVE-METHOD generic method", (m, generic, method) => {
     genericOf(m, generic).remove(methodOf(m, method));
     return generic;
   });
-  defineStandardGeneric("ADD-METHOD", 2, (m, generic = NIL, added = NIL) => {
+  defineStandardGeneric("ADD-METHOD generic method", (m, generic, added) => {
     const [to, method] = [genericOf(m, generic), methodOf(m, added)];
     if (findOwner(m, method) !== undefined && findOwner(m, method) !== to)
       return m.fail("the method belongs to another generic function");
@@ -65,10 +69,10 @@ export function defineMethods(): void {
     to.add(method);
     return generic;
   });
-  defineStandardGeneric("COMPUTE-APPLICABLE-METHODS", 2, (m, generic = NIL, args = NIL) =>
+  defineStandardGeneric("COMPUTE-APPLICABLE-METHODS generic arguments", (m, generic, args) =>
     m.list(applicableMethods(genericOf(m, generic), itemsOf(args)).map(({ handle }) => handle)),
   );
-  defineStandardGeneric("METHOD-QUALIFIERS", 1, (m, method = NIL) =>
+  defineStandardGeneric("METHOD-QUALIFIERS method", (m, method) =>
     m.list(methodOf(m, method).qualifiers),
   );
   defineFunction("%ADD-COMBINATION name operator arguments expander", (m, name: Sym, ...parts) => {
@@ -216,8 +220,7 @@ function expandGeneric(
   }
   return lisp`(progn
     (%define-generic '${name} '${lambdaList} '${combination} '${precedence} '${documentation})
-    @${methods}
-    #'${name})`;
+    (%own-methods #'${name} (list @${methods})))`;
 }
 
 // ---- definition
@@ -242,6 +245,8 @@ function defineGeneric(
   generic.fn.code.lambdaList = lambdaList === NIL ? "" : m.show(lambdaList).slice(1, -1);
   generic.order = order.map((one) => names.indexOf(one));
   generic.combination = combinationOf(m, combination);
+  // A new definition replaces the methods of the old one, but not those of DEFMETHOD.
+  for (const method of generic.own) generic.remove(method);
   generic.forget();
   return generic.fn;
 }
@@ -369,17 +374,15 @@ function callNextMethod(m: Machine, next: Opaque, args: Value): Value {
 function defineMissing(): void {
   const fail =
     (what: string) =>
-    (m: Machine, generic: Value | undefined, ...args: Value[]) =>
+    (m: Machine, generic: Value, args: Value[]): never =>
       m.error("%NO-METHOD", {
         TEXT: new Str(
-          `${m.show(genericOf(m, generic ?? NIL).name)} has no ${what} method for ${args.map((arg) => m.show(arg)).join(" ")}`,
+          `${m.show(genericOf(m, generic).name)} has no ${what} method for ${args.map((arg) => m.show(arg)).join(" ")}`,
         ),
       });
-  defineStandardGeneric("NO-APPLICABLE-METHOD", 1, fail("applicable"), { rest: true });
-  defineStandardGeneric("NO-NEXT-METHOD", 1, fail("next"), { rest: true });
-  defineFunction("%NO-PRIMARY-METHOD generic &rest arguments", (m, generic, args) =>
-    fail("primary")(m, generic, ...args),
-  );
+  defineStandardGeneric("NO-APPLICABLE-METHOD generic &rest arguments", fail("applicable"));
+  defineStandardGeneric("NO-NEXT-METHOD generic &rest arguments", fail("next"));
+  defineFunction("%NO-PRIMARY-METHOD generic &rest arguments", fail("primary"));
 }
 
 // ---- introspection
@@ -407,6 +410,9 @@ function findMethod(
 ): Value {
   const wanted = itemsOf(specializers).map((specializer) => specializerOf(m, specializer));
   const names = itemsOf(qualifiers);
+  const { required } = genericOf(m, generic).shape;
+  if (wanted.length !== required)
+    m.fail(`${m.show(genericOf(m, generic).name)} has ${required} required parameters`);
   const found = genericOf(m, generic).methods.find(
     (method) =>
       method.qualifiers.length === names.length &&

@@ -1,5 +1,5 @@
 // `defpackage`, `in-package`, and the functions that change packages.
-import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
+import { defineFunction, defineMacro, form } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import {
   addPackage,
@@ -35,26 +35,22 @@ export function definePackages(): void {
   defineFunction("%PACKAGE-SYMBOLS package kind", (m, pkg, kind: Sym) =>
     m.list(symbolsOf(getPackage(m, pkg), kind.name)),
   );
-  for (const [name, kind] of [
-    ["DO-SYMBOLS", ":ACCESSIBLE"],
-    ["DO-EXTERNAL-SYMBOLS", ":EXTERNAL"],
-  ] as const) {
-    defineMacro(name, (whole) =>
-      overSymbols(itemsOf(whole.cdr), (pkg) => ["%PACKAGE-SYMBOLS", pkg, kind]),
-    );
-  }
 }
 
 function defineChanges(): void {
   const change = (name: string, apply: (m: Machine, pkg: Package, sym: Sym) => void) => {
     defineFunction(`${name} symbols &optional package`, (m, symbols, pkg) => {
-      const target = pkg === undefined ? ownPackage(m, currentPackage(m)) : ownPackage(m, pkg);
+      const target = ownPackage(m, pkg ?? currentPackage(m));
       for (const sym of symbolList(m, symbols)) apply(m, target, sym);
       return T;
     });
   };
   change("EXPORT", exportSymbol);
-  change("UNEXPORT", (_, pkg, sym) => void pkg.external.delete(sym.name));
+  change("UNEXPORT", (m, pkg, sym) => {
+    if (findSymbol(pkg, sym.name)?.sym !== sym)
+      fault(m, pkg, `${sym.name} is not accessible in ${pkg.name}, so it cannot be unexported`);
+    pkg.external.delete(sym.name);
+  });
   change("IMPORT", importSymbol);
   change("SHADOWING-IMPORT", (_, pkg, sym) => shadowingImport(pkg, sym));
   defineFunction("SHADOW names &optional package", (m, names, pkg) => {
@@ -99,6 +95,7 @@ function defineChanges(): void {
   defineFunction("DELETE-PACKAGE package", (m, pkg) => deletePackage(m, ownPackage(m, pkg)));
 }
 
+/** A list, or one item. */
 const listed = (value: Value): Value[] =>
   value instanceof Cons || value === NIL ? itemsOf(value) : [value];
 
@@ -149,19 +146,10 @@ function definePackage(m: Machine, [name = NIL, ...options]: readonly Value[]): 
 const from = (given: readonly [Sym, Value[]][], key: string): Value[][] =>
   given.flatMap(([option, args]) => (isKeyword(option, key) ? [args] : []));
 
-/** `(do-symbols (variable package result) body)`. */
-function overSymbols(
-  [head = NIL, ...body]: readonly Value[],
-  symbols: (pkg: Template) => Template,
-): Value {
-  const [variable = NIL, pkg = named("*PACKAGE*"), result = NIL] = itemsOf(head);
-  return form(["DOLIST", [variable, symbols(pkg), result], ...body]);
-}
-
 // Operations on packages. Two symbols of the same name conflict in a package, unless one is shadowing.
 
 /** Signals an error for an unknown package. */
-function getPackage(m: Machine, designator: Value): Package {
+export function getPackage(m: Machine, designator: Value): Package {
   const found = findPackage(m, designator);
   if (found !== undefined) return found;
   return m.error("PACKAGE-ERROR", {
@@ -294,10 +282,8 @@ function symbolsOf(pkg: Package, kind: string): Sym[] {
   return [...new Set([...present, ...inherited.filter((sym) => !pkg.symbols.has(sym.name))])];
 }
 
-/** A list of symbols, or one. */
 function symbolList(m: Machine, symbols: Value): Sym[] {
-  const items = symbols instanceof Cons || symbols === NIL ? itemsOf(symbols) : [symbols];
-  return items.map((item) => (item instanceof Sym ? item : m.typeError(item, "SYMBOL")));
+  return listed(symbols).map((item) => (item instanceof Sym ? item : m.typeError(item, "SYMBOL")));
 }
 
 function conflict(m: Machine, pkg: Package, name: string, other: Package): never {

@@ -4,9 +4,9 @@
 import { write } from "../budgets.ts";
 import {
   defineFunction,
-  defineMacro,
   defineValues,
-  form,
+  type Native,
+  type NativeOf,
   named,
   nativeFunction,
 } from "../define.ts";
@@ -14,8 +14,8 @@ import type { Fn } from "../function.ts";
 import { outputOf } from "../library/streams.ts";
 import type { Machine } from "../machine.ts";
 import { type ObjectPrinter, objectPrinter, printText } from "../printer.ts";
-import { NIL, optionOf, type Sym } from "../symbol.ts";
-import { itemsOf, Opaque, type Stream, type Value } from "../values.ts";
+import { NIL, type Sym } from "../symbol.ts";
+import { Opaque, type Stream, type Value } from "../values.ts";
 import {
   applicableMethods,
   findGeneric,
@@ -25,53 +25,56 @@ import {
   type Shape,
 } from "./generics.ts";
 
-export type Default = (m: Machine, ...args: Value[]) => Value;
-
 interface Standard {
   readonly shape: Shape;
-  readonly native: Default;
+  readonly native: Native;
   /** Called when a session adds its first method. */
   readonly onOpen: ((m: Machine) => void) | null;
 }
 
 const standards = new Map<Sym, Standard>();
 
-const shape = (required: number, more: Partial<Shape> = {}): Shape => ({
-  required,
-  optional: 0,
-  rest: false,
-  keys: null,
-  allowOthers: false,
-  ...more,
-});
-
-/** With fixed arguments, and with `takesKeys` also initargs. */
-export function defineStandardGeneric(
-  name: string,
-  required: number,
-  native: Default,
-  more: Partial<Shape> = {},
+/** `defineStandardGeneric("CHANGE-CLASS object class &rest initargs", …)`: the rest are initargs. */
+export function defineStandardGeneric<const Signature extends string>(
+  signature: Signature,
+  native: NativeOf<Signature>["call"],
   onOpen: Standard["onOpen"] = null,
 ): void {
+  const [name = "", ...words] = signature.split(" ");
+  const [optional, rest] = [words.indexOf("&optional"), words.indexOf("&rest")];
+  const ends = [optional, rest].filter((at) => at >= 0);
+  const required = ends.length === 0 ? words.length : Math.min(...ends);
+  const shape: Shape = {
+    required,
+    optional: optional < 0 ? 0 : (rest < 0 ? words.length : rest) - optional - 1,
+    rest: rest >= 0,
+    keys: rest < 0 ? null : [],
+    allowOthers: rest >= 0,
+  };
   const sym = named(name);
-  standards.set(sym, { shape: shape(required, more), native, onOpen });
-  defineValues(`${name} &rest arguments`, (m, args) => callStandard(m, sym, args));
+  standards.set(sym, { shape, native: native as Native, onOpen });
+  defineValues(`${name} &rest arguments`, (m, args) => callStandard(m, sym, args as Value[]));
   if (sym.fn !== null) sym.fn.code.generic = sym;
 }
-
-export const initargsShape: Partial<Shape> = { rest: true, keys: [], allowOthers: true };
 
 function callStandard(m: Machine, sym: Sym, args: Value[]): Value {
   const generic = findGeneric(m, sym);
   if (generic !== undefined) return m.apply(generic.fn, args);
-  const { native, shape: expected } = standards.get(sym) as Standard;
-  const { required, optional, rest } = expected;
+  const standard = standards.get(sym) as Standard;
+  const { required, optional, rest } = standard.shape;
   if (args.length < required || (!rest && args.length > required + optional))
     return m.programError(
       `${m.show(sym)} was called with ${args.length} arguments; it takes ${required}${rest || optional > 0 ? " or more" : ""}`,
     );
   m.mv = null;
-  return native(m, ...args);
+  return runDefault(m, standard, args);
+}
+
+/** The native gets the initargs as an array. */
+function runDefault(m: Machine, { shape, native }: Standard, args: Value[]): Value {
+  const plain = native as (m: Machine, ...args: unknown[]) => Value;
+  const { required, rest } = shape;
+  return rest ? plain(m, ...args.slice(0, required), args.slice(required)) : plain(m, ...args);
 }
 
 /** The session's generic function for a standard one, or undefined. */
@@ -87,23 +90,17 @@ export function openStandard(m: Machine, name: Value): Generic | undefined {
   return generic;
 }
 
-function defaultMethod(name: Value, { shape: taken, native }: Standard): Method {
-  const specializers = Array.from(
-    { length: taken.required },
-    () => ({ kind: "class", name: named("T") }) as const,
-  );
-  const fn = nativeFunction(name, "&rest arguments", (m, args: Value[]) => native(m, ...args), {
-    values: true,
-  });
-  const made: Method = {
+function defaultMethod(name: Value, standard: Standard): Method {
+  const any = { kind: "class", name: named("T") } as const;
+  const run = (m: Machine, args: Value[]) => runDefault(m, standard, args);
+  return {
     qualifiers: [],
-    specializers,
-    shape: taken,
-    fn,
+    specializers: new Array<typeof any>(standard.shape.required).fill(any),
+    shape: standard.shape,
+    fn: nativeFunction(name, "&rest arguments", run, { values: true }),
     usesNext: false,
     handle: new Opaque("METHOD", null),
   };
-  return made;
 }
 
 /** True if the session has methods on one of these. */
@@ -114,24 +111,10 @@ export const isExtended = (m: Machine, ...names: readonly Sym[]): boolean =>
 
 export function definePrintObject(): void {
   defineStandardGeneric(
-    "PRINT-OBJECT",
-    2,
-    (m, object, stream) => printPlainly(m, object as Value, outputOf(m, stream)),
-    {},
+    "PRINT-OBJECT object stream",
+    (m, object, stream) => printPlainly(m, object, outputOf(m, stream)),
     (m) => m.kept.set(objectPrinter, printByMethod),
   );
-  defineMacro("PRINT-UNREADABLE-OBJECT", (whole) => {
-    const [head = NIL, ...body] = itemsOf(whole.cdr);
-    const [object = NIL, stream = NIL, ...options] = itemsOf(head);
-    const type = optionOf(options, "TYPE") ?? NIL;
-    return form([
-      "%PRINT-UNREADABLE",
-      object,
-      stream,
-      type,
-      body.length === 0 ? NIL : ["FUNCTION", ["LAMBDA", [], ...body]],
-    ]);
-  });
   defineFunction("%PRINT-UNREADABLE object stream type body", printUnreadable);
 }
 

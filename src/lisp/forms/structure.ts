@@ -339,6 +339,8 @@ function applyOption(m: Machine, plan: StructurePlan, option: string, args: Valu
       if (first !== undefined) plan.copier = first === NIL ? null : (first as Sym);
       return;
     case "PREDICATE":
+      if (first !== undefined && first !== NIL && !plan.isNamed)
+        m.fail(`${m.show(plan.name)} has no name in its objects, so it cannot have a predicate`);
       if (first !== undefined) plan.predicate = first === NIL ? null : (first as Sym);
       return;
     case "INCLUDE":

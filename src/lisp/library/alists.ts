@@ -78,12 +78,13 @@ function definePropertyLists(): void {
   );
   defineValues("GET-PROPERTIES plist indicators", (m, plist, indicators) => {
     const wanted = listItems(m, indicators);
-    for (let at = plist; at instanceof Cons; at = (at.cdr as Cons).cdr) {
+    let at = plist;
+    for (; at instanceof Cons; at = (at.cdr as Cons).cdr) {
       const next = valueCell(m, at, plist);
       if (wanted.includes(at.car)) return m.values(at.car, next.car, at);
       m.tick(1);
     }
-    return m.values(NIL, NIL, NIL);
+    return at === NIL ? m.values(NIL, NIL, NIL) : m.typeError(at, "LIST");
   });
   defineFunction(
     "GET symbol indicator &optional default",
@@ -127,18 +128,19 @@ function plistOf(m: Machine, name: Value): Value {
 }
 
 function findProperty(m: Machine, plist: Value, indicator: Value): Cons | undefined {
-  for (let at = plist; at instanceof Cons; ) {
+  let at = plist;
+  while (at instanceof Cons) {
     const next = valueCell(m, at, plist);
     if (at.car === indicator) return next;
     at = next.cdr;
     m.tick(1);
   }
-  if (!(plist instanceof Cons) && plist !== NIL) m.typeError(plist, "LIST");
-  return undefined;
+  return at === NIL ? undefined : m.typeError(at, "LIST");
 }
 
 function valueCell(m: Machine, cell: Cons, plist: Value): Cons {
   if (cell.cdr instanceof Cons) return cell.cdr;
+  if (cell.cdr !== NIL) m.typeError(cell.cdr, "LIST");
   return m.error("SIMPLE-TYPE-ERROR", {
     DATUM: plist,
     "EXPECTED-TYPE": cl("LIST"),

@@ -233,7 +233,8 @@ function placeOf(m: Machine, array: Value, subscripts: readonly Value[]): number
       `${subscripts.length} subscripts for an array of rank ${dims.length}: ${m.show(array)}`,
     );
   let place = 0;
-  for (const [at, dim] of dims.entries()) {
+  for (let at = 0; at < dims.length; at += 1) {
+    const dim = dims[at] as number;
     const index = subscripts[at] as Value;
     if (typeof index !== "number") return m.typeError(index, "INTEGER");
     if (index < 0 || index >= dim)

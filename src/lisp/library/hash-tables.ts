@@ -3,11 +3,9 @@ import { exceed } from "../budgets.ts";
 import {
   defineConstant,
   defineFunction,
-  defineMacro,
   defineSetter,
   defineValues,
   defineVariable,
-  form,
   nativeFunction,
 } from "../define.ts";
 import { tableGet, tableRemove, tableSet } from "../equality.ts";
@@ -22,8 +20,6 @@ import {
   Float,
   Instance,
   integer,
-  itemsOf,
-  list,
   Opaque,
   Table,
   type TableEntry,
@@ -126,16 +122,6 @@ function testNamed(m: Machine, test: Value): TableTest {
 
 /** `(with-hash-table-iterator (next table) …)`: `(next)` returns T, key and value, at the end NIL. */
 function defineIterator(): void {
-  defineMacro("WITH-HASH-TABLE-ITERATOR", (whole) => {
-    const [head = NIL, ...body] = itemsOf(whole.cdr);
-    const [name = NIL, table = NIL] = itemsOf(head);
-    const step = new Sym("STEP", null);
-    return form([
-      "LET",
-      [[step, ["%TABLE-ITERATOR", table]]],
-      ["MACROLET", [[name, list(), ["QUOTE", ["FUNCALL", step]]]], ...body],
-    ]);
-  });
   defineFunction("%TABLE-ITERATOR table", (m, table) => {
     const entries = entriesOf(m, table);
     let at = 0;

@@ -2,7 +2,7 @@
 import { defineFunction, defineSetter } from "../define.ts";
 import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
-import { listItems } from "../sequences.ts";
+import { listItems, notProper, takeItems } from "../sequences.ts";
 import { bool, NIL, T, words } from "../symbol.ts";
 import { Cons, type Value } from "../values.ts";
 
@@ -145,18 +145,6 @@ function copyTree(m: Machine, tree: Value): Value {
   );
 }
 
-/** The elements of a possibly dotted list, and its tail. */
-function takeItems(m: Machine, list: Value): { items: Value[]; tail: Value } {
-  const items: Value[] = [];
-  let at = list;
-  while (at instanceof Cons) {
-    items.push(at.car);
-    at = at.cdr;
-    if (items.length % 1024 === 0) m.alloc(1024);
-  }
-  return { items, tail: at };
-}
-
 function defineTails(): void {
   defineFunction("LAST list &optional n", (m, list, n = 1) => lastTail(m, list, count(m, n)));
   defineFunction("BUTLAST list &optional n", (m, list, n = 1) => butLast(m, list, count(m, n)));
@@ -209,9 +197,12 @@ function lastTail(m: Machine, list: Value, n: number): Value {
   let ahead: Value = list;
   for (let left = n; left > 0 && ahead instanceof Cons; left -= 1) ahead = ahead.cdr;
   let at = list;
-  while (ahead instanceof Cons) {
+  let mark: Value = NIL;
+  for (let steps = 1; ahead instanceof Cons; steps += 1) {
     ahead = ahead.cdr;
     at = (at as Cons).cdr;
+    if (ahead === mark && ahead !== NIL) notProper(m, list);
+    if ((steps & (steps - 1)) === 0) mark = ahead;
     m.tick(1);
   }
   return at;

@@ -182,37 +182,24 @@ function defineIrrational(): void {
   defineFunction("ISQRT integer", integerRoot);
   defineFunction("EXP number", exponential);
   defineFunction("LOG number &optional base", logarithm);
-  for (const name of ["sin", "cos", "tan", "sinh", "cosh", "tanh", "asinh"] as const)
-    defineCurve(name, () => true);
-  defineCurve("asin", (x) => Math.abs(x) <= 1);
-  defineCurve("acos", (x) => Math.abs(x) <= 1);
-  defineCurve("acosh", (x) => x >= 1);
-  defineCurve("atanh", (x) => Math.abs(x) < 1);
+  for (const curve of [Math.sin, Math.cos, Math.tan, Math.sinh, Math.cosh, Math.tanh, Math.asinh])
+    defineCurve(curve, () => true);
+  defineCurve(Math.asin, (x) => Math.abs(x) <= 1);
+  defineCurve(Math.acos, (x) => Math.abs(x) <= 1);
+  defineCurve(Math.acosh, (x) => x >= 1);
+  defineCurve(Math.atanh, (x) => Math.abs(x) < 1);
   defineFunction("ATAN y &optional x", (m, y, x: Value | undefined) => {
     const top = toDouble(m, real(m, y));
     return new Float(x === undefined ? Math.atan(top) : Math.atan2(top, toDouble(m, real(m, x))));
   });
 }
 
-type Curve =
-  | "sin"
-  | "cos"
-  | "tan"
-  | "sinh"
-  | "cosh"
-  | "tanh"
-  | "asin"
-  | "acos"
-  | "asinh"
-  | "acosh"
-  | "atanh";
-
-function defineCurve(name: Curve, isReal: (x: number) => boolean): void {
-  const lispName = name.toUpperCase();
+function defineCurve(curve: (x: number) => number, isReal: (x: number) => boolean): void {
+  const lispName = curve.name.toUpperCase();
   defineFunction(`${lispName} number`, (m, number) => {
     const x = toDouble(m, real(m, number, "NUMBER"));
     if (!isReal(x)) return noComplex(m, lispName, number);
-    return checkedFloat(m, Math[name](x), lispName, number);
+    return checkedFloat(m, curve(x), lispName, number);
   });
 }
 

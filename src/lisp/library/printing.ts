@@ -15,7 +15,7 @@ import { streamTarget } from "../format/run.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { inBlock, type Pretty } from "../pretty.ts";
-import { type Dispatch, dispatchOf, printInto, printText } from "../printer.ts";
+import { type Dispatch, dispatchOf, printInto, printText, withLabels } from "../printer.ts";
 import { Reader } from "../reader.ts";
 import { sliceText, spanOf } from "../sequences.ts";
 import { Str } from "../string.ts";
@@ -44,6 +44,7 @@ const variables: readonly [string, Value][] = [
   ["*PRINT-LEVEL*", NIL],
   ["GUILDHALL:*PRINT-TABLES*", NIL],
   ["%PRINT-DEPTH", 0],
+  ["%PRINT-LABELS", NIL],
   ["*PRINT-CIRCLE*", NIL],
   ["*PRINT-PRETTY*", NIL],
   ["*PRINT-LINES*", NIL],
@@ -237,7 +238,9 @@ function definePrettyCalls(): void {
       else if (typeof level === "number" && (depth.value as number) >= level) write(m, target, "#");
       else
         bound(m, ["%PRINT-DEPTH"], [(depth.value as number) + 1], () =>
-          inBlock(m, target, block, (inner) => void m.call1(body as Fn, inner)),
+          withLabels(m, object, () =>
+            inBlock(m, target, block, (inner) => void m.call1(body as Fn, inner)),
+          ),
         );
       return NIL;
     },

@@ -227,7 +227,7 @@ function collect(m: Machine, fn: Fn, lists: Value[], byElement: boolean): Value[
   if (lists.length === 1) {
     let at = lists[0] as Value;
     for (; at instanceof Cons; at = at.cdr) {
-      m.tick(1);
+      if (--m.fuel < 0) m.refuel();
       if (results.length % 256 === 255) m.alloc(256);
       results.push(m.call1(fn, byElement ? at.car : at));
     }

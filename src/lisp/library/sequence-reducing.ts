@@ -20,30 +20,12 @@ import { sequenceOfType } from "./types.ts";
 
 export function defineSequenceReducing(): void {
   defineFunction("REDUCE function sequence &key key from-end start end initial-value", reduce);
-  defineQuantifier(
-    "EVERY",
-    (answer) => answer === NIL,
-    () => NIL,
-    T,
-  );
-  defineQuantifier(
-    "SOME",
-    (answer) => answer !== NIL,
-    (answer) => answer,
-    NIL,
-  );
-  defineQuantifier(
-    "NOTANY",
-    (answer) => answer !== NIL,
-    () => NIL,
-    T,
-  );
-  defineQuantifier(
-    "NOTEVERY",
-    (answer) => answer === NIL,
-    () => T,
-    NIL,
-  );
+  const isFalse = (answer: Value) => answer === NIL;
+  const isTrue = (answer: Value) => answer !== NIL;
+  defineQuantifier("EVERY", isFalse, () => NIL, T);
+  defineQuantifier("SOME", isTrue, (answer) => answer, NIL);
+  defineQuantifier("NOTANY", isTrue, () => NIL, T);
+  defineQuantifier("NOTEVERY", isFalse, () => T, NIL);
   defineFunction(
     "SEARCH sequence1 sequence2 &key from-end test test-not key start1 start2 end1 end2",
     search,
@@ -92,14 +74,12 @@ function reduce(
   const part = keyOf(m, key);
   const items = elements(m, sequence, start, end);
   const isBackwards = fromEnd !== undefined && fromEnd !== NIL;
-  const { length } = items;
-  if (length === 0) return initial ?? m.call0(combine);
-  let at = 0;
-  const next = () => part(items[isBackwards ? length - 1 - at++ : at++] as Value);
-  let result = initial ?? next();
-  while (at < length) {
+  if (items.length === 0) return initial ?? m.call0(combine);
+  const ordered = isBackwards ? items.toReversed() : items;
+  let result = initial ?? part(ordered[0] as Value);
+  for (let at = initial === undefined ? 1 : 0; at < ordered.length; at += 1) {
     m.tick(1);
-    const item = next();
+    const item = part(ordered[at] as Value);
     result = isBackwards ? m.call2(combine, item, result) : m.call2(combine, result, item);
   }
   return result;

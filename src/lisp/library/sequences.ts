@@ -48,13 +48,11 @@ export function defineSequences(): void {
       "",
       "from-end start end count",
       (m, matches, sequence, fromEnd, start, end, count) => {
-        const hit = marked(m, matches, sequence, { fromEnd, start, end, count });
-        if (hit.size === 0) return sequence;
-        return sequenceLike(
-          m,
-          sequence,
-          elements(m, sequence, undefined, undefined).filter((_, at) => !hit.has(at)),
-        );
+        const { items, hits } = marked(m, matches, sequence, { fromEnd, start, end, count });
+        const kept: Value[] = [];
+        for (let at = 0; at < items.length; at += 1)
+          if (hits[at] === 0) kept.push(items[at] as Value);
+        return kept.length === items.length ? sequence : sequenceLike(m, sequence, kept);
       },
     );
   }
@@ -64,12 +62,10 @@ export function defineSequences(): void {
       "new ",
       "from-end start end count",
       (m, matches, sequence, fromEnd, start, end, count, replacement) => {
-        const hit = marked(m, matches, sequence, { fromEnd, start, end, count });
-        const items = elements(m, sequence, undefined, undefined).map((item, at) =>
-          hit.has(at) ? (replacement as Value) : item,
-        );
-        if (name === "SUBSTITUTE") return sequenceLike(m, sequence, items);
-        overwrite(sequence, items);
+        const { items, hits } = marked(m, matches, sequence, { fromEnd, start, end, count });
+        const changed = items.map((item, at) => (hits[at] === 1 ? (replacement as Value) : item));
+        if (name === "SUBSTITUTE") return sequenceLike(m, sequence, changed);
+        overwrite(sequence, changed);
         return sequence;
       },
     );
@@ -146,23 +142,24 @@ interface Marking {
   readonly count: Value | undefined;
 }
 
-/** The indexes to remove, at most `count`, from the end if `fromEnd`. */
+/** All items, with 1 for those that match: at most `count`, counted from the end if `fromEnd`. */
 function marked(
   m: Machine,
   matches: Match,
   sequence: Value,
   { fromEnd, start, end, count }: Marking,
-): Set<number> {
-  const items = elements(m, sequence, start, end);
-  const offset = (start as number | undefined) ?? 0;
-  const limit = countLimit(m, count);
-  const hit = new Set<number>();
-  if (limit <= 0) return hit;
-  walk(items, isTrue(fromEnd), (item, at) => {
-    if (matches(item)) hit.add(at + offset);
-    return hit.size < limit;
-  });
-  return hit;
+): { items: readonly Value[]; hits: Uint8Array } {
+  const items = elements(m, sequence, undefined, undefined);
+  const span = spanOf(m, start, end, items.length, sequence);
+  const hits = new Uint8Array(items.length);
+  let left = countLimit(m, count);
+  const [step, first] = isTrue(fromEnd) ? [-1, span.end - 1] : [1, span.start];
+  for (let at = first; at >= span.start && at < span.end && left > 0; at += step) {
+    if (!matches(items[at] as Value)) continue;
+    hits[at] = 1;
+    left -= 1;
+  }
+  return { items, hits };
 }
 
 function countLimit(m: Machine, count: Value | undefined): number {

@@ -1,6 +1,6 @@
 // `subtypep`: A is a subtype of B if nothing is in A and not in B. A type becomes a list of alternatives, each with
 // the kinds of objects that it allows and what they must and must not be; then each alternative is shown to be
-// empty or not. What cannot be decided is "unknown".
+// empty or not. An undecidable question is "unknown".
 import { classNamed, classOf, findClass } from "../classes.ts";
 import type { Machine } from "../machine.ts";
 import { isNumber } from "../numbers.ts";

@@ -1,9 +1,9 @@
 /** Queries about symbols and packages; `forms/packages.ts` changes packages. */
 
-import { write } from "../budgets.ts";
-import { classOf, findClass } from "../classes.ts";
+import { findClass } from "../classes.ts";
 import { defineFunction, defineSetter, defineValues, named } from "../define.ts";
 import { eql, equal, equalp } from "../equality.ts";
+import { getPackage } from "../forms/packages.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import {
@@ -14,11 +14,10 @@ import {
   intern,
   refuseLocked,
 } from "../packages.ts";
-import { printText } from "../printer.ts";
 import { textOf } from "../sequences.ts";
 import { Str } from "../string.ts";
 import { bool, keyword, NIL, Package, Sym, T } from "../symbol.ts";
-import { Cons, Instance, LispClass, Table, type Value, Vec } from "../values.ts";
+import { Cons, Instance, LispClass, type Value } from "../values.ts";
 import { outputOf } from "./streams.ts";
 
 export function defineSymbols(): void {
@@ -33,7 +32,8 @@ export function defineSymbols(): void {
   );
   defineFunction("GENTEMP &optional prefix package", (m, prefix, pkg) => {
     const home = packageOf(m, pkg);
-    const text = prefix === undefined ? "T" : textOf(m, prefix);
+    if (prefix !== undefined && !(prefix instanceof Str)) return m.typeError(prefix, "STRING");
+    const text = prefix?.toString() ?? "T";
     for (let count = 1; ; count += 1) {
       m.tick(1);
       if (findSymbol(home, `${text}${count}`) === undefined)
@@ -65,15 +65,7 @@ function copySymbol(m: Machine, sym: Sym, isFull: boolean): Sym {
 }
 
 function packageOf(m: Machine, designator: Value | undefined): Package {
-  if (designator === undefined) return currentPackage(m);
-  const found = findPackage(m, designator);
-  return (
-    found ??
-    m.error("PACKAGE-ERROR", {
-      PACKAGE: designator,
-      TEXT: new Str(`unknown package ${m.show(designator)}`),
-    })
-  );
+  return designator === undefined ? currentPackage(m) : getPackage(m, designator);
 }
 
 function nameText(m: Machine, name: Value): string {
@@ -148,7 +140,7 @@ export function defineEquality(): void {
   defineFunction("EQUALP x y", (m, x, y) => bool(equalp(m, x, y)));
   defineFunction("NOT x", (_, x) => bool(x === NIL));
 }
-// Introspection: documentation, describe, apropos.
+// Introspection.
 
 export function defineHelp(): void {
   defineFunction("DOCUMENTATION object kind", (m, object, kind) => {
@@ -163,23 +155,14 @@ export function defineHelp(): void {
     m.call2(m.fn(named("DESCRIBE-OBJECT")), object, outputOf(m, stream));
     return m.values();
   });
-  defineFunction("%DESCRIBE object stream", (m, object, stream) => {
-    write(m, outputOf(m, stream), `${describeLines(m, object).join("\n")}\n`);
-    return NIL;
-  });
   defineFunction("%SLOT-NAMES object", (m, object) =>
     object instanceof Instance ? m.list(object.cls.slots.map(({ name }) => name)) : NIL,
   );
-  defineFunction("APROPOS-LIST string &optional package", (m, text, pkg) =>
-    m.list(symbolsLike(m, text, pkg)),
-  );
-  defineValues("APROPOS string &optional package", (m, text, pkg) => {
-    const lines = symbolsLike(m, text, pkg).map((sym) =>
-      [printText(m, sym, true), ...meanings(m, sym)].join(" "),
-    );
-    write(m, outputOf(m, undefined), lines.map((line) => `${line}\n`).join(""));
-    return m.values();
-  });
+  // For `describe` and `apropos` of the prelude.
+  defineFunction("%LAMBDA-LIST function", (m, fn: Fn) => m.string(fn.code.lambdaList));
+  defineFunction("%PRECEDENCE class", (m, cls: LispClass) => m.list(cls.precedence));
+  defineFunction("%SPECIAL-P symbol", (_, sym: Sym) => bool(sym.kind === "special"));
+  defineFunction("%LOCKED-P symbol", (_, sym: Sym) => bool(sym.pkg?.locked === true));
 }
 
 function kindName(kind: Value): string {
@@ -212,110 +195,4 @@ function setDocumentation(m: Machine, object: Value, kind: string, text: string 
     if (kind === "FUNCTION" && object.macro !== null) object.macro.documentation = text;
     else if (kind === "FUNCTION" && object.fn !== null) object.fn.code.documentation = text;
   } else if (object instanceof Fn && !object.code.native) object.code.documentation = text;
-}
-
-function symbolsLike(m: Machine, text: Value, pkg: Value | undefined): Sym[] {
-  const wanted = textOf(m, text).toUpperCase();
-  const packages = pkg === undefined || pkg === NIL ? allPackages(m) : [packageOf(m, pkg)];
-  const found = new Set<Sym>();
-  for (const one of packages.filter(({ name }) => name !== "LISP-SYSTEM")) {
-    m.tick(one.symbols.size);
-    for (const sym of one.symbols.values())
-      if (sym.name.toUpperCase().includes(wanted) && isInUse(sym)) found.add(sym);
-  }
-  return [...found].sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-/** Leaves out names that are only mentioned by the library. */
-function isInUse(sym: Sym): boolean {
-  return (
-    !sym.pkg?.locked ||
-    sym.fn !== null ||
-    sym.macro !== null ||
-    sym.value !== undefined ||
-    sym.kind !== "lexical"
-  );
-}
-
-function meanings(m: Machine, sym: Sym): string[] {
-  const found: string[] = [];
-  if (sym.macro !== null) found.push("(macro)");
-  else if (sym.fn !== null) found.push("(fbound)");
-  if (sym.value !== undefined) found.push("(bound)");
-  if (findClass(m, sym) !== undefined) found.push("(class)");
-  return found;
-}
-
-function describeLines(m: Machine, object: Value): string[] {
-  const shown = printText(m, object, true);
-  if (object instanceof Sym) return [`${shown}`, `  [symbol]`, ...describeSymbol(m, object)];
-  if (object instanceof Fn) return [shown, "  [function]", ...describeFunction(object)];
-  if (object instanceof Instance)
-    return [shown, `  [${kindOf(object.cls)}]`, "", "Slots:", ...slotLines(m, object)];
-  if (object instanceof Table)
-    return [shown, "  [hash-table]", `  Count: ${object.entries.size}`, `  Test: ${object.test}`];
-  if (object instanceof Str || object instanceof Vec)
-    return [
-      shown,
-      `  [${object instanceof Str ? "string" : "vector"}]`,
-      `  Length: ${object.length}`,
-    ];
-  return [shown, `  [${classOf(object).name.name.toLowerCase()}]`];
-}
-
-function kindOf(cls: LispClass): string {
-  if (cls.kind === "structure") return "structure-object";
-  return cls.kind === "condition" ? "condition" : "standard-object";
-}
-
-function variableKind(sym: Sym): string {
-  if (sym.kind === "constant") return "a constant variable";
-  return sym.kind === "special" ? "a special variable" : "an undeclared variable";
-}
-
-function slotLines(m: Machine, object: Instance): string[] {
-  const width = Math.max(...object.cls.slots.map((slot) => slot.name.name.length), 0);
-  return object.cls.slots.map((slot, at) => {
-    const value = object.slots[at] ?? slot.shared?.value;
-    return `  ${slot.name.name.padEnd(width)} = ${value === undefined ? "#<unbound slot>" : printText(m, value, true)}`;
-  });
-}
-
-function describeSymbol(m: Machine, sym: Sym): string[] {
-  const lines: string[] = [];
-  const name = printText(m, sym, true);
-  if (sym.value !== undefined) {
-    lines.push(
-      "",
-      `${name} names ${variableKind(sym)}:`,
-      `  Value: ${printText(m, sym.value, true)}`,
-      ...noteLines(m.documentation.get(sym) ?? null),
-    );
-  }
-  if (sym.macro !== null)
-    lines.push("", `${name} names a macro:`, ...noteLines(sym.macro.documentation));
-  else if (sym.fn !== null)
-    lines.push("", `${name} names a function:`, ...describeFunction(sym.fn));
-  const cls = findClass(m, sym);
-  if (cls !== undefined)
-    lines.push(
-      "",
-      `${name} names a class:`,
-      `  Precedence: ${cls.precedence.map((one) => one.name.name).join(", ")}`,
-      ...noteLines(cls.documentation),
-    );
-  return lines;
-}
-
-function describeFunction(fn: Fn): string[] {
-  return [
-    `  Lambda-list: (${fn.code.lambdaList.toUpperCase()})`,
-    ...noteLines(fn.code.documentation),
-  ];
-}
-
-function noteLines(text: string | null): string[] {
-  return text === null
-    ? []
-    : ["  Documentation:", ...text.split("\n").map((line) => `    ${line}`)];
 }

@@ -1,8 +1,7 @@
 /** typep, subtypep, type-of, coerce, deftype and the predicates. */
 
 import { classOf } from "../classes.ts";
-import { declarationsOf } from "../core/macros.ts";
-import { defineFunction, defineMacro, defineValues, form, type Template } from "../define.ts";
+import { defineFunction, defineValues } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { isNumber, toDouble } from "../numbers.ts";
@@ -212,19 +211,6 @@ function badSequenceType(m: Machine, type: Value): never {
 // `deftype`.
 
 export function defineDeftype(): void {
-  defineMacro("DEFTYPE", (whole) => {
-    const [name = NIL, lambdaList = NIL, ...body] = itemsOf(whole.cdr);
-    const args = new Sym("ARGUMENTS", null);
-    const { declarations, rest } = declarationsOf(body[0] instanceof Str ? body.slice(1) : body);
-    const parts: Template = [
-      "DESTRUCTURING-BIND",
-      withStars(lambdaList),
-      args,
-      ...declarations,
-      ["BLOCK", name, ...rest],
-    ];
-    return form(["%DEFINE-TYPE", ["QUOTE", name], ["FUNCTION", ["LAMBDA", [args], parts]]]);
-  });
   defineFunction("%DEFINE-TYPE name expander", (m, name: Sym, expander: Fn) => {
     refuseLocked(m, name, "define");
     sessionTypes(m).set(name, (inner, specifier: Value) =>
@@ -233,17 +219,4 @@ export function defineDeftype(): void {
     noteDefinition(m, "type", name);
     return name;
   });
-}
-
-/** The default of an optional argument is `*`, not NIL. */
-function withStars(lambdaList: Value): Value {
-  let isOptional = false;
-  return listOf(
-    itemsOf(lambdaList).map((item) => {
-      if (item instanceof Sym && item.name.startsWith("&"))
-        isOptional = item.name === "&OPTIONAL" || item.name === "&KEY";
-      else if (isOptional && item instanceof Sym) return form([item, ["QUOTE", "*"]]);
-      return item;
-    }),
-  );
 }

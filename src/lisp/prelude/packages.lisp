@@ -1,5 +1,11 @@
 ;;; Iteration over symbols, and questions about the implementation.
 
+(defmacro do-symbols ((variable &optional (package '*package*) result) &body body)
+  `(dolist (,variable (%package-symbols ,package :accessible) ,result) ,@body))
+
+(defmacro do-external-symbols ((variable &optional (package '*package*) result) &body body)
+  `(dolist (,variable (%package-symbols ,package :external) ,result) ,@body))
+
 (defmacro do-all-symbols ((variable &optional result) &body body)
   `(dolist (,variable (mapcan (lambda (package) (%package-symbols package :present))
                               (list-all-packages))

@@ -1,4 +1,8 @@
-;;; Logical blocks of the pretty printer.
+;;; Objects without a syntax, and logical blocks of the pretty printer.
+
+(defmacro print-unreadable-object ((object stream &key type identity) &body body)
+  (declare (ignore identity))
+  `(%print-unreadable ,object ,stream ,type ,(and body `(lambda () ,@body))))
 
 (defmacro pprint-logical-block ((stream-name list &key (prefix "" prefixed)
                                                        (per-line-prefix ''%none per-line) (suffix ""))

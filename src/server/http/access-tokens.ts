@@ -6,6 +6,12 @@ import type { Config } from "../../config/schema.ts";
 import { findMisuse, type IssuerConfig, readClaims, scopeNameOf } from "./claims.ts";
 import type { Admission, Identity } from "./guard.ts";
 import { Issuer } from "./issuer.ts";
+import {
+  type BegunSignIn,
+  beginSignIn,
+  finishSignIn,
+  type SignInAnswer,
+} from "./issuer-sign-in.ts";
 import { type Refusal, wellKnownPath } from "./refusal.ts";
 
 export interface AccessTokenOptions {
@@ -42,6 +48,7 @@ const resourcePaths = /^(\/|\/mcp(\/[A-Za-z0-9_.-]{1,64})?|\/sse|\/ws)?$/;
  */
 export class AccessTokens {
   readonly #options: AccessTokenOptions;
+  readonly #named: ReadonlyMap<string, Issuer>;
   readonly #issuers: readonly Issuer[];
   readonly #now: () => number;
   readonly #verdicts = new Map<string, Verdict>();
@@ -50,7 +57,13 @@ export class AccessTokens {
   constructor(options: AccessTokenOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
-    this.#issuers = Object.values(options.issuers).map((issuer) => new Issuer(issuer, this.#now));
+    this.#named = new Map(
+      Object.entries(options.issuers).map(([name, issuer]) => [
+        name,
+        new Issuer(issuer, this.#now),
+      ]),
+    );
+    this.#issuers = [...this.#named.values()];
   }
 
   /** The owner of a token, or why it is refused; a promise unless the token was checked just before. */
@@ -69,6 +82,31 @@ export class AccessTokens {
       .finally(() => this.#running.delete(key));
     this.#running.set(key, checking);
     return checking;
+  }
+
+  /** The issuers at which a person can sign in to the page: the hall has a client there. */
+  get signInIssuers(): readonly string[] {
+    const named = [...this.#named].filter(([, { config }]) => config.clientId !== undefined);
+    return named.map(([name]) => name);
+  }
+
+  /** Throws INVALID_PARAMS and UNAVAILABLE. */
+  async beginSignIn(name: string): Promise<BegunSignIn> {
+    const place = this.#placeOf(name);
+    const names = Object.keys(place.issuer.config.scopes);
+    return beginSignIn(place, names.length > 0 ? names.join(" ") : "call");
+  }
+
+  /** Resolves with a token that `identify` has to check. Throws INVALID_PARAMS, DENIED and UNAVAILABLE. */
+  async finishSignIn(name: string, answer: SignInAnswer): Promise<string> {
+    return finishSignIn(this.#placeOf(name), answer);
+  }
+
+  #placeOf(name: string): { readonly issuer: Issuer; readonly url: string } {
+    const issuer = this.#named.get(name);
+    if (issuer?.config.clientId === undefined)
+      throw new HallError("INVALID_PARAMS", "this issuer signs nobody in to the page");
+    return { issuer, url: this.#options.url() };
   }
 
   /** The metadata of the resource at a path (RFC 9728); undefined if it is none of ours. */

@@ -3,10 +3,10 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { readRegistration } from "../../registry/registration.ts";
 import type { Channel, Receiver } from "../../wire/channel.ts";
 import { parseFrame } from "../../wire/message.ts";
-import { isNotification } from "../connection.ts";
+import { isNotification } from "../methods.ts";
 import type { Server } from "../server.ts";
 import { readBody } from "./body.ts";
-import type { Identity } from "./guard.ts";
+import { type Identity, refuseChange } from "./guard.ts";
 import { quotaOf } from "./mcp-endpoint.ts";
 import { sendJson } from "./post.ts";
 import { notAllowed, type Refusal } from "./refusal.ts";
@@ -38,6 +38,8 @@ export async function serveApi(
   if ("status" in message) return message;
 
   const { method, params } = message;
+  const refusal = refuseChange(method, params, caller);
+  if (refusal) return refusal;
   const quota = quotaOf(request, caller.principal);
   server
     .accept(createAnswerChannel(response, method), {

@@ -15,7 +15,13 @@ export function readBody(request: IncomingMessage, bytesMax: number): Promise<Bu
   const decompressor = decompressors[encoding]?.();
   if (!decompressor) return collect(request, bytesMax);
 
-  const received = new Promise<Refusal>((resolve) => limitBytes(request, bytesMax, resolve));
+  let bytes = 0;
+  const received = new Promise<Refusal>((resolve) =>
+    request.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > bytesMax) resolve(stop(request, bytesMax));
+    }),
+  );
   const decompressed = collect(decompressor, bytesMax, () =>
     request.readableAborted ? undefined : notValid(encoding),
   );
@@ -36,7 +42,14 @@ function checkHeaders(
   encoding: string,
   bytesMax: number,
 ): Refusal | undefined {
-  const [type = "", ...parameters] = (headers["content-type"] ?? "")
+  const { "content-type": contentType = "", "content-length": length = 0 } = headers;
+  const isUsual = contentType === "application/json" && encoding === "identity";
+  const refusal = isUsual ? undefined : checkKind(contentType, encoding);
+  return refusal ?? (Number(length) > bytesMax ? tooLarge(bytesMax) : undefined);
+}
+
+function checkKind(contentType: string, encoding: string): Refusal | undefined {
+  const [type = "", ...parameters] = contentType
     .toLowerCase()
     .split(";")
     .map((part) => part.trim());
@@ -49,7 +62,6 @@ function checkHeaders(
     return unsupported("charset must be utf-8");
   if (!Object.hasOwn(decompressors, encoding))
     return unsupported("Content-Encoding must be gzip, deflate, br or identity");
-  if (Number(headers["content-length"] ?? 0) > bytesMax) return tooLarge(bytesMax);
   return undefined;
 }
 
@@ -61,9 +73,13 @@ function collect(
 ): Promise<Buffer | Refusal> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
+    let bytes = 0;
     let hasEnded = false;
-    limitBytes(source, bytesMax, resolve);
-    source.on("data", (chunk: Buffer) => void chunks.push(chunk));
+    source.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > bytesMax) resolve(stop(source, bytesMax));
+    });
     source.on("end", () => {
       hasEnded = true;
       resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
@@ -80,15 +96,10 @@ function collect(
   });
 }
 
-/** Stops reading and refuses as soon as there are more bytes. */
-function limitBytes(source: Readable, bytesMax: number, refuse: (refusal: Refusal) => void): void {
-  let bytes = 0;
-  source.on("data", (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes <= bytesMax) return;
-    source.removeAllListeners("data").pause();
-    refuse(tooLarge(bytesMax));
-  });
+/** Reads no more of a source that exceeds the limit. */
+function stop(source: Readable, bytesMax: number): Refusal {
+  source.removeAllListeners("data").pause();
+  return tooLarge(bytesMax);
 }
 
 function notValid(encoding: string): Refusal {

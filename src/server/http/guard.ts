@@ -1,7 +1,9 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { isDeepStrictEqual } from "node:util";
+import type { JsonObject } from "../../base/json.ts";
 import type { Person } from "../../tool.ts";
+import { changesRegistry, scopeOfChange } from "../dialect.ts";
 import { allRights, isAllowed, type Rights, rightsWithoutToken } from "../rights.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { invalidRequest, type Refusal } from "./refusal.ts";
@@ -22,7 +24,7 @@ export interface GuardOptions {
   readonly open?: boolean | undefined;
 }
 
-/** Who sent a request, and what it may do. */
+/** The sender of a request and its rights. */
 export interface Identity {
   readonly principal: string;
   /** Undefined for the user, whose programs need no token. */
@@ -168,6 +170,19 @@ export function refuseWithout(scope: string, caller: Identity): Refusal | undefi
   };
 }
 
+/** Why a caller may not change the registry. With an access token, a client can ask its issuer for the scope. */
+export function refuseChange(
+  method: string,
+  params: JsonObject,
+  caller: Identity,
+): Refusal | undefined {
+  if (!changesRegistry(method)) return undefined;
+  if (!hasToken(caller)) return refuseWithout("admin", caller);
+  const isOfIssuer = caller.person?.issuer !== undefined;
+  const scope = isOfIssuer ? scopeOfChange(method, params) : undefined;
+  return scope === undefined ? undefined : refuseWithout(scope, caller);
+}
+
 function forbidden(message: string): Refusal {
   return {
     status: 403,
@@ -209,7 +224,8 @@ function digest(text: string): Buffer {
 }
 
 /** Every value of a header as it was sent; Node joins or drops repeated ones. */
-export function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
+export function headerValues({ headers, rawHeaders }: IncomingMessage, name: string): string[] {
+  if (headers[name] === undefined) return [];
   const values: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const raw = rawHeaders[i];

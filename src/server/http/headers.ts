@@ -80,6 +80,9 @@ function requireEqual(
 }
 
 function oneHeader(request: IncomingMessage, name: string): string | undefined {
+  const joined = request.headers[name];
+  // Node joins repeated headers of this kind with a comma.
+  if (typeof joined === "string" && !joined.includes(",")) return joined.trim();
   const values = headerValues(request, name);
   if (values.length > 1)
     throw new HallError("HEADER_MISMATCH", `duplicate header: ${name}`, {

@@ -12,7 +12,15 @@ interface FetchOptions {
 interface Metadata {
   readonly keys: JWTVerifyGetKey;
   readonly introspectionEndpoint: string | undefined;
+  readonly authorizationEndpoint: string | undefined;
+  readonly tokenEndpoint: string | undefined;
+  /** Its answers to logins say that they are its own (RFC 9207). */
+  readonly namesItself: boolean;
 }
+
+type Endpoints = Pick<Metadata, "namesItself"> & {
+  readonly [E in "authorizationEndpoint" | "tokenEndpoint"]: string;
+};
 
 /** A new key is looked for at most this often, however many tokens name unknown ones. */
 const keysEveryMs = 30_000;
@@ -60,19 +68,10 @@ export class Issuer {
       throw unavailable(this.config.url, "it has no introspection endpoint");
     if (this.#questions >= questionsMax)
       throw new HallError("OVERLOADED", "too many unknown tokens at once");
-    const { clientId = "", clientSecret = "" } = this.config;
-    const client = [clientId, clientSecret].map(encodeURIComponent).join(":");
     this.#questions++;
     try {
-      const response = await this.#fetch(introspectionEndpoint, {
-        method: "POST",
-        headers: {
-          accept: "application/json",
-          authorization: `Basic ${Buffer.from(client).toString("base64")}`,
-          "content-type": "application/x-www-form-urlencoded",
-        },
-        body: new URLSearchParams({ token, token_type_hint: "access_token" }).toString(),
-      });
+      const form = { token, token_type_hint: "access_token" };
+      const response = await this.post(introspectionEndpoint, form);
       if (!response.ok) throw unavailable(this.config.url, `HTTP ${response.status}`);
       const claims: unknown = await response.json();
       return isObject(claims) && claims.active === true ? claims : undefined;
@@ -82,6 +81,30 @@ export class Issuer {
     } finally {
       this.#questions--;
     }
+  }
+
+  /** Where a person signs in, and where the hall gets the token. Throws UNAVAILABLE. */
+  async endpoints(): Promise<Endpoints> {
+    const { authorizationEndpoint, tokenEndpoint, namesItself } = await this.#findMetadata();
+    if (authorizationEndpoint === undefined || tokenEndpoint === undefined)
+      throw unavailable(this.config.url, "its metadata names no page to sign in");
+    return { authorizationEndpoint, tokenEndpoint, namesItself };
+  }
+
+  /** Sends a form as the hall's own client. Throws UNAVAILABLE. */
+  post(endpoint: string, form: Readonly<Record<string, string>>): Promise<Response> {
+    const { clientId = "", clientSecret } = this.config;
+    const body = new URLSearchParams(form);
+    const headers = new Headers({
+      accept: "application/json",
+      "content-type": "application/x-www-form-urlencoded",
+    });
+    if (clientSecret === undefined) body.set("client_id", clientId);
+    else {
+      const client = [clientId, clientSecret].map(encodeURIComponent).join(":");
+      headers.set("authorization", `Basic ${Buffer.from(client).toString("base64")}`);
+    }
+    return this.#fetch(endpoint, { method: "POST", headers, body: body.toString() });
   }
 
   #findMetadata(): Promise<Metadata> {
@@ -114,7 +137,8 @@ export class Issuer {
     throw unavailable(url, problem);
   }
 
-  async #read({ jwks_uri, introspection_endpoint }: JsonObject): Promise<Metadata> {
+  async #read(metadata: JsonObject): Promise<Metadata> {
+    const { jwks_uri } = metadata;
     if (typeof jwks_uri !== "string") throw unavailable(this.config.url, "it names no keys");
     const { createRemoteJWKSet, customFetch } = await import("jose");
     let retryAt = 0;
@@ -130,8 +154,17 @@ export class Issuer {
         return response;
       },
     });
-    const isNamed = typeof introspection_endpoint === "string";
-    return { keys, introspectionEndpoint: isNamed ? introspection_endpoint : undefined };
+    const endpoint = (name: string): string | undefined => {
+      const value = metadata[`${name}_endpoint`];
+      return typeof value === "string" && URL.canParse(value) ? value : undefined;
+    };
+    return {
+      keys,
+      introspectionEndpoint: endpoint("introspection"),
+      authorizationEndpoint: endpoint("authorization"),
+      tokenEndpoint: endpoint("token"),
+      namesItself: metadata.authorization_response_iss_parameter_supported === true,
+    };
   }
 }
 

@@ -12,7 +12,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import type { EventStreamOptions } from "../../net/event-stream.ts";
 import { parseFrame } from "../../wire/message.ts";
-import { isNotification } from "../connection.ts";
+import { isNotification } from "../methods.ts";
 import { within } from "../rights.ts";
 import type { Server } from "../server.ts";
 import type { AccessTokens } from "./access-tokens.ts";
@@ -106,7 +106,7 @@ class Listener implements HttpListener {
   readonly #ssePair: SsePair;
   readonly #routes: Readonly<Record<string, Route>>;
   readonly #sessionsMax: number;
-  readonly #stalledMsMax: number;
+  readonly #cutWhenUnread: (this: ServerResponse) => void;
   readonly #http: NodeServer;
   readonly #page: PageDoor | undefined;
   #stopRenewing: (() => void) | undefined;
@@ -122,7 +122,7 @@ class Listener implements HttpListener {
     };
     this.#options = options;
     this.#server = server;
-    this.#stalledMsMax = events.stalledMsMax;
+    this.#cutWhenUnread = cutWhenUnread(events.stalledMsMax);
     this.#sessionsMax = options.sessionsMax ?? 2_000;
     this.#guard = new AccessGuard({ host, token, findOwner, accessTokens, publicUrl, open });
     this.#others = options.others;
@@ -224,7 +224,7 @@ class Listener implements HttpListener {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    cutWhenUnread(response, this.#stalledMsMax);
+    response.on("prefinish", this.#cutWhenUnread);
     this.#serve(request, response).catch((error: unknown) => {
       // Usually the client closed its connection while sending, and there is no one to answer.
       this.#options.log.debug({ err: error }, "request failed");

@@ -11,11 +11,10 @@ import {
   readEnvelope,
   readGreeting,
 } from "../client-request.ts";
-import { isNotification } from "../connection.ts";
-import { changesRegistry } from "../dialect.ts";
+import { isNotification } from "../methods.ts";
 import type { Server } from "../server.ts";
 import { readBody } from "./body.ts";
-import { hasToken, type Identity, refuseWithout } from "./guard.ts";
+import { type Identity, refuseChange } from "./guard.ts";
 import { checkStandardHeaders } from "./headers.ts";
 import { idOf, type OtherHalls } from "./other-halls.ts";
 import { accepts, createPostChannel, PostReply } from "./post.ts";
@@ -145,7 +144,7 @@ export class McpEndpoint {
         );
       const reply = new PostReply(response, takesEvents, events);
       const quota = quotaOf(request, caller.principal);
-      server.serveOnce(message, envelope, reply, { ...caller, quota });
+      server.serveOnce(message, envelope, reply, { caller, quota });
       return undefined;
     } catch (error) {
       return refusalOf(error, message.id);
@@ -155,10 +154,7 @@ export class McpEndpoint {
   /** The registry dialect has no handshake. */
   #postDialect({ request, response, caller }: HttpRequest, message: Request): Answered {
     const { server, events } = this.#options;
-    const refusal =
-      changesRegistry(message.method) && !hasToken(caller)
-        ? refuseWithout("admin", caller)
-        : undefined;
+    const refusal = refuseChange(message.method, message.params ?? {}, caller);
     if (refusal) return { ...refusal, id: message.id };
     const reply = new PostReply(response, accepts(request, "text/event-stream"), events);
     const quota = quotaOf(request, caller.principal);

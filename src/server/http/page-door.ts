@@ -3,12 +3,15 @@ import type { TLSSocket } from "node:tls";
 import type { Advice } from "../../base/advice.ts";
 import { type ErrorCode, errorTable, HallError, messageOf } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { createInOrder } from "../../base/one-at-a-time.ts";
 import { EventStream, type StreamEvent } from "../../net/event-stream.ts";
 import { isAllowed } from "../rights.ts";
+import type { AccessTokens } from "./access-tokens.ts";
 import { readBody } from "./body.ts";
 import { headerValues, type Identity, refuseWithout } from "./guard.ts";
+import { callbackPath } from "./issuer-sign-in.ts";
 import { type PageFiles, pageHeaders } from "./page-files.ts";
-import type { OpenedSession, PageSessions } from "./page-sessions.ts";
+import type { OpenedSession, PageCaller, PageSessions } from "./page-sessions.ts";
 import { invalidRequest, notAllowed, type Refusal } from "./refusal.ts";
 
 /** The hall behind the page. */
@@ -16,7 +19,7 @@ export interface PageHost {
   /** The scope that a method requires; undefined for an unknown one. */
   scopeOf(method: string): string | undefined;
   /** Throws HallError. */
-  ask(method: string, params: JsonObject, caller: Identity): Promise<unknown>;
+  ask(method: string, params: JsonObject, caller: PageCaller): Promise<unknown>;
   /** Sends what came after the event of this id, then all that follows. Returns a function that ends it. */
   follow(
     after: string | undefined,
@@ -29,6 +32,12 @@ export interface PageDoorOptions {
   readonly files: PageFiles;
   readonly sessions: PageSessions;
   readonly host: PageHost;
+  /** People sign in at their issuers. */
+  readonly accessTokens?:
+    | Pick<AccessTokens, "signInIssuers" | "beginSignIn" | "finishSignIn">
+    | undefined;
+  /** Where browsers reach the hall, if it is not where it listens. */
+  readonly publicUrl?: string | undefined;
   /** Of the page, the same for every request. */
   readonly bodyBytesMax: number;
 }
@@ -50,7 +59,7 @@ export class PageDoor {
 
   /** True for requests that are answered here, without the token that other routes require. */
   isFor(request: IncomingMessage, path: string): boolean {
-    if (path.startsWith(api) || path.startsWith("/assets/")) return true;
+    if (path.startsWith(api) || path.startsWith("/assets/") || path === callbackPath) return true;
     return path === "/" && wantsPage(request);
   }
 
@@ -62,7 +71,9 @@ export class PageDoor {
     if (path.startsWith(api)) return this.#serveApi(request, response, path.slice(api.length));
     const isRead = request.method === "GET" || request.method === "HEAD";
     if (!isRead) return notAllowed("GET, HEAD");
-    return this.#options.files.send(path, request, response)
+    // The page reads the answer of an issuer, and sends it on in the session that asked for it.
+    const file = path === callbackPath ? "/" : path;
+    return this.#options.files.send(file, request, response)
       ? undefined
       : { status: 404, code: "NOT_FOUND", message: "the page has no such file, or is not built" };
   }
@@ -78,7 +89,7 @@ export class PageDoor {
     if (foreign) return foreign;
     if (method === "events") {
       if (request.method !== "GET") return notAllowed("GET");
-      const caller = this.#identify(request);
+      const caller = await this.#identify(request);
       return "refusal" in caller ? caller.refusal : this.#follow(request, response, caller);
     }
 
@@ -86,7 +97,7 @@ export class PageDoor {
     const isJson = /^application\/json\b/i.test(request.headers["content-type"] ?? "");
     if (!isJson) return invalidRequest(415, "the body must be application/json", { closes: true });
     if (method === "sign-in") return this.#signIn(request, response);
-    const caller = this.#identify(request);
+    const caller = await this.#identify(request);
     if ("refusal" in caller) return caller.refusal;
     if (method === "sign-out") return this.#signOut(request, response);
     return this.#ask(request, response, method, caller);
@@ -96,7 +107,7 @@ export class PageDoor {
     request: IncomingMessage,
     response: ServerResponse,
     method: string,
-    caller: Identity,
+    caller: PageCaller,
   ): Promise<Refusal | undefined> {
     const { host } = this.#options;
     const scope = host.scopeOf(method);
@@ -118,10 +129,26 @@ export class PageDoor {
   async #signIn(request: IncomingMessage, response: ServerResponse): Promise<Refusal | undefined> {
     const params = await this.#readParams(request);
     if ("refusal" in params) return params.refusal;
-    const { code, token } = params.body;
+    const { sessions, accessTokens } = this.#options;
+    const { code, token, issuer, answer, state, verifier } = params.body;
     let opened: OpenedSession | undefined;
-    if (typeof code === "string") opened = await this.#options.sessions.open({ code });
-    else if (typeof token === "string") opened = await this.#options.sessions.open({ token });
+    try {
+      if (typeof code === "string") opened = await sessions.open({ code });
+      else if (typeof token === "string") opened = await sessions.open({ token });
+      else if (typeof issuer !== "string" || !accessTokens) {
+        sendJson(response, 200, { result: { issuers: accessTokens?.signInIssuers ?? [] } });
+        return undefined;
+      } else if (typeof answer !== "string") {
+        sendJson(response, 200, { result: await accessTokens.beginSignIn(issuer) });
+        return undefined;
+      } else {
+        const answered = { answer, state: String(state), verifier: String(verifier) };
+        opened = await sessions.open({ token: await accessTokens.finishSignIn(issuer, answered) });
+      }
+    } catch (error) {
+      sendJson(response, 200, { error: describeError(error) });
+      return undefined;
+    }
     if (!opened)
       return {
         status: 401,
@@ -130,23 +157,32 @@ export class PageDoor {
         next: [{ do: "run-command", command: "open" }],
       };
     const { id, csrf, seconds } = opened;
-    response.setHeader("set-cookie", cookie(request, id, seconds));
+    response.setHeader("set-cookie", this.#cookie(request, id, seconds));
     sendJson(response, 200, { result: { csrf } });
     return undefined;
   }
 
   async #signOut(request: IncomingMessage, response: ServerResponse): Promise<undefined> {
     await this.#options.sessions.close(cookieOf(request) ?? "");
-    response.setHeader("set-cookie", cookie(request, "", 0));
+    response.setHeader("set-cookie", this.#cookie(request, "", 0));
     sendJson(response, 200, { result: {} });
     return undefined;
   }
 
-  #identify(request: IncomingMessage): Identity | { readonly refusal: Refusal } {
+  #cookie(request: IncomingMessage, value: string, seconds: number): string {
+    const { publicUrl } = this.#options;
+    const isEncrypted = (request.socket as Partial<TLSSocket>).encrypted === true;
+    // A proxy may have taken the encryption off.
+    const isSecure = isEncrypted || publicUrl === `https://${request.headers.host}`;
+    const name = cookieName(request);
+    return `${name}=${value}; Path=/api/page; HttpOnly; SameSite=Strict; Max-Age=${seconds}${isSecure ? "; Secure" : ""}`;
+  }
+
+  async #identify(request: IncomingMessage): Promise<PageCaller | { readonly refusal: Refusal }> {
     const [csrf, ...more] = headerValues(request, csrfHeader);
     const id = cookieOf(request);
     const isGiven = id !== undefined && csrf !== undefined && more.length === 0;
-    const caller = isGiven ? this.#options.sessions.find(id, csrf) : undefined;
+    const caller = isGiven ? await this.#options.sessions.find(id, csrf) : undefined;
     return caller ?? { refusal: signedOut };
   }
 
@@ -162,10 +198,13 @@ export class PageDoor {
       stalledMsMax: 10_000,
     });
     const after = headerValues(request, "last-event-id")[0];
+    const inOrder = createInOrder();
     const stop = this.#options.host.follow(after, caller, (event) => {
-      // A session that ended meanwhile hears nothing more.
-      if ("refusal" in this.#identify(request)) stream.end();
-      else stream.send(event);
+      void inOrder(async () => {
+        // A session that ended meanwhile hears nothing more.
+        if ("refusal" in (await this.#identify(request))) stream.end();
+        else stream.send(event);
+      });
     });
     response.on("close", stop);
     return undefined;
@@ -215,11 +254,6 @@ function refuseForeign(request: IncomingMessage): Refusal | undefined {
 /** Halls on different ports of one host must not replace each other's cookie. */
 function cookieName({ socket }: IncomingMessage): string {
   return `guildhall_${socket.localPort}`;
-}
-
-function cookie(request: IncomingMessage, value: string, seconds: number): string {
-  const secure = (request.socket as Partial<TLSSocket>).encrypted ? "; Secure" : "";
-  return `${cookieName(request)}=${value}; Path=/api/page; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`;
 }
 
 function cookieOf(request: IncomingMessage): string | undefined {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { dataFolder, replacePrivate, withFileLock } from "../../base/files.ts";
 import { isObject } from "../../base/json.ts";
 import { allRights } from "../rights.ts";
+import type { AccessTokens } from "./access-tokens.ts";
 import type { Identity } from "./guard.ts";
 import { identityOf, type NamedTokens } from "./tokens.ts";
 
@@ -11,15 +12,21 @@ import { identityOf, type NamedTokens } from "./tokens.ts";
  * Browsers that are signed in to the page. A session is two secrets: one in an HttpOnly cookie, which
  * scripts cannot read but every port of this host receives, and one that the page sends as a header,
  * which only its own origin can read. Both are needed for every request. Sessions are kept as hashes,
- * so that they survive a restart of the hall, and end with the token that they were opened with.
+ * so that they survive a restart of the hall, and end with the token that they were opened with. Those
+ * of access tokens are kept in memory with the token, which is checked for every request.
  */
 export interface PageSessions {
   /** A code that signs in one browser as the user, once, within 60 s. */
   createCode(): string;
   /** Undefined for a code or token that is wrong, used or expired. */
   open(given: Credential): Promise<OpenedSession | undefined>;
-  find(id: string, csrf: string): Identity | undefined;
+  find(id: string, csrf: string): Promise<PageCaller | undefined>;
   close(id: string): Promise<void>;
+}
+
+/** The user of the page, and their session. */
+export interface PageCaller extends Identity {
+  readonly session: string;
 }
 
 export type Credential = { readonly code: string } | { readonly token: string };
@@ -27,34 +34,46 @@ export type Credential = { readonly code: string } | { readonly token: string };
 export interface OpenedSession {
   readonly id: string;
   readonly csrf: string;
-  readonly caller: Identity;
   readonly seconds: number;
 }
 
-interface Kept {
+interface Session {
   readonly id: string;
   readonly csrf: string;
+  readonly until: number;
+}
+
+interface Kept extends Session {
   /** The digest of the hall's own token, or a named token by its name and date. */
   readonly by: { readonly own: string } | { readonly name: string; readonly createdAt: number };
-  readonly until: number;
+}
+
+interface WithToken extends Session {
+  readonly token: string;
 }
 
 export interface PageSessionsOptions {
   /** The token that the listener accepts. */
   readonly token: string;
   readonly named: Pick<NamedTokens, "find" | "list">;
+  /** Checks tokens that are neither ours nor named. */
+  readonly accessTokens?: Pick<AccessTokens, "identify"> | undefined;
   readonly folder?: string;
   readonly now?: () => number;
 }
 
 const codeMsMax = 60_000;
 const sessionMsMax = 7 * 24 * 3_600_000;
+/** An access token ends earlier by itself. */
+const tokenMsMax = 12 * 3_600_000;
 const sessionsMax = 100;
+const withTokenMax = 1_000;
 const lockMsMax = 10_000;
 
 export function openPageSessions({
   token,
   named,
+  accessTokens,
   folder = dataFolder(),
   now = Date.now,
 }: PageSessionsOptions): PageSessions {
@@ -62,6 +81,7 @@ export function openPageSessions({
   const own = digest(token);
   /** Digests of the codes that nobody has used, and when they end. */
   const codes = new Map<string, number>();
+  let withToken: readonly WithToken[] = [];
 
   const current = (): readonly Kept[] => readKept(file).filter(({ until }) => until > now());
   const change = (edit: (sessions: readonly Kept[]) => readonly Kept[]): Promise<void> =>
@@ -91,6 +111,11 @@ export function openPageSessions({
     return owner && { name: owner.name, createdAt: owner.createdAt };
   }
 
+  async function personOf(token: string): Promise<Identity | undefined> {
+    const admission = await accessTokens?.identify(token);
+    return admission && !("refusal" in admission) ? admission : undefined;
+  }
+
   return {
     createCode() {
       for (const [code, until] of codes) if (until <= now()) codes.delete(code);
@@ -99,20 +124,31 @@ export function openPageSessions({
       return code;
     },
     async open(given) {
-      const by = ownerOf(given);
-      const caller = by && callerOf({ by });
-      if (!by || !caller) return undefined;
       const [id, csrf] = [secret(), secret()];
-      const session: Kept = { id: digest(id), csrf: digest(csrf), by, until: now() + sessionMsMax };
-      await change((sessions) => [...sessions.slice(1 - sessionsMax), session]);
-      return { id, csrf, caller, seconds: sessionMsMax / 1_000 };
+      const digests = { id: digest(id), csrf: digest(csrf) };
+      const by = ownerOf(given);
+      if (by && callerOf({ by })) {
+        const session: Kept = { ...digests, by, until: now() + sessionMsMax };
+        await change((sessions) => [...sessions.slice(1 - sessionsMax), session]);
+        return { id, csrf, seconds: sessionMsMax / 1_000 };
+      }
+      if (!("token" in given) || !(await personOf(given.token))) return undefined;
+      const session = { ...digests, token: given.token, until: now() + tokenMsMax };
+      withToken = [...withToken.slice(1 - withTokenMax), session];
+      return { id, csrf, seconds: tokenMsMax / 1_000 };
     },
-    find(id, csrf) {
+    async find(id, csrf) {
       const [idDigest, csrfDigest] = [digest(id), digest(csrf)];
-      const found = current().find((kept) => isEqual(kept.id, idDigest));
-      return found && isEqual(found.csrf, csrfDigest) ? callerOf(found) : undefined;
+      const own = withToken.filter(({ until }) => until > now());
+      const found = [...own, ...current()].find((session) => isEqual(session.id, idDigest));
+      if (!found || !isEqual(found.csrf, csrfDigest)) return undefined;
+      const caller = "token" in found ? await personOf(found.token) : callerOf(found);
+      return caller && { ...caller, session: found.id };
     },
-    close: (id) => change((sessions) => sessions.filter((kept) => kept.id !== digest(id))),
+    async close(id) {
+      withToken = withToken.filter((session) => session.id !== digest(id));
+      await change((sessions) => sessions.filter((kept) => kept.id !== digest(id)));
+    },
   };
 }
 

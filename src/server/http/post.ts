@@ -1,28 +1,48 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { HallError } from "../../base/errors.ts";
+import { arm, disarm, type Timed } from "../../base/timing.ts";
 import { EventStream, type EventStreamOptions } from "../../net/event-stream.ts";
 import type { Channel, FrameKind } from "../../wire/channel.ts";
-import type { ReplyTarget } from "../stateless.ts";
+import { notificationFrame } from "../../wire/message.ts";
+import type { AnswerFrame, Exchange } from "../../wire/requests.ts";
+import type { OneTimeSender } from "../stateless.ts";
 
 /**
  * The response to one POST. It is plain JSON, and becomes an event stream when a notification comes
  * before the answer or the answer takes long.
  */
-export class PostReply implements ReplyTarget {
+export class PostReply implements OneTimeSender, Timed {
   readonly #response: ServerResponse;
   readonly #takesEvents: boolean;
   readonly #options: EventStreamOptions;
-  readonly #slow: NodeJS.Timeout | undefined;
+  readonly deadlineAt: number;
+  place: number | undefined = undefined;
   #stream: EventStream | undefined;
 
   constructor(response: ServerResponse, takesEvents: boolean, options: EventStreamOptions) {
     this.#response = response;
     this.#takesEvents = takesEvents;
     this.#options = options;
-    if (takesEvents) this.#slow = setTimeout(() => this.#open(), options.keepAliveMs);
+    const now = performance.now();
+    this.deadlineAt = now + options.keepAliveMs;
+    if (takesEvents) arm(this, now);
+  }
+
+  deliver(_exchange: Exchange, answer: AnswerFrame | undefined): void {
+    if (answer) this.answer(answer.frame, answer.kind);
+  }
+
+  /** Questions to a modern client are `input_required` results, see `asking.ts`. */
+  request(method: string): Promise<never> {
+    return Promise.reject(new HallError("EXECUTION", `cannot send ${method} to this client`));
+  }
+
+  notify(method: string, params: unknown): void {
+    this.notifyFrame(notificationFrame(method, params));
   }
 
   answer(frame: string, kind: FrameKind): void {
-    clearTimeout(this.#slow);
+    disarm(this);
     if (this.#isEnded) return;
     if (this.#stream) {
       this.#stream.send({ data: frame });
@@ -31,24 +51,29 @@ export class PostReply implements ReplyTarget {
   }
 
   /** Dropped for a client that takes no event streams. */
-  notify(frame: string): void {
+  notifyFrame(frame: string): void {
     if (this.#takesEvents && !this.#isEnded) this.#open().send({ data: frame }, true);
   }
 
   onClose(listener: () => void): void {
     this.#response.on("close", () => {
-      clearTimeout(this.#slow);
+      disarm(this);
       listener();
     });
   }
 
   end(): void {
-    clearTimeout(this.#slow);
+    disarm(this);
     if (!this.#response.writableEnded) this.#response.end();
   }
 
   get #isEnded(): boolean {
     return this.#response.destroyed || this.#response.writableEnded;
+  }
+
+  /** The answer takes long. */
+  expire(): void {
+    this.#open();
   }
 
   #open(): EventStream {
@@ -62,7 +87,7 @@ export function createPostChannel(reply: PostReply): Channel {
   return {
     start: (receiver) => reply.onClose(() => receiver.closed()),
     send(frame, { kind } = { kind: "result" }) {
-      if (kind === "notification") reply.notify(frame);
+      if (kind === "notification") reply.notifyFrame(frame);
       else if (kind !== "request") reply.answer(frame, kind);
     },
     // The event stream has its own limits, and nothing more is read from this client.

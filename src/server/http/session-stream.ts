@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { arm, disarm, type Timed } from "../../base/timing.ts";
 import { EventStream, type EventStreamOptions } from "../../net/event-stream.ts";
 import type { FrameKind } from "../../wire/channel.ts";
 import type { Id } from "../../wire/message.ts";
@@ -21,6 +22,8 @@ export interface StreamOwner {
   canPoll(): boolean;
   /** Called when the last answer was sent. */
   ended(): void;
+  /** Called when the answer was plain JSON: there is nothing to resume. */
+  forget(number: number): void;
 }
 
 interface Logged {
@@ -34,7 +37,7 @@ const logBytesMax = 32 * 1024;
 const eventBytes = 128;
 const retryMs = 1_000;
 
-export class SessionStream {
+export class SessionStream implements Timed {
   readonly #options: SessionStreamOptions;
   readonly #owner: StreamOwner;
   readonly #number: number;
@@ -42,7 +45,10 @@ export class SessionStream {
   readonly #isPost: boolean;
   #response: ServerResponse | undefined;
   #sink: EventStream | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  /** When a POST without an answer becomes an event stream. */
+  deadlineAt = 0;
+  place: number | undefined = undefined;
+  #poll: NodeJS.Timeout | undefined;
   #log: Logged[] = [];
   #logBytes = 0;
   #sequence = 0;
@@ -80,10 +86,13 @@ export class SessionStream {
   answerOn(response: ServerResponse): void {
     this.#response = response;
     response.on("close", () => this.#leave(response));
-    this.#timer = setTimeout(
-      () => this.#open(response, this.#written),
-      this.#options.streamAfterMs,
-    );
+    const now = performance.now();
+    this.deadlineAt = now + this.#options.streamAfterMs;
+    arm(this, now);
+  }
+
+  expire(): void {
+    if (this.#response) this.#open(this.#response, this.#written);
   }
 
   /** Sends a GET the events after `last`, by default all that were not sent yet. */
@@ -100,7 +109,7 @@ export class SessionStream {
     if (isAnswer && this.isDone && this.#response && !this.#sink && this.#sequence === 0) {
       sendJson(this.#response, kind === -32600 || kind === -32700 ? 400 : 200, frame);
       this.#release();
-      this.#owner.ended();
+      this.#owner.forget(this.#number);
       return;
     }
     if (!this.#sink && this.#response) this.#open(this.#response, this.#written);
@@ -121,9 +130,12 @@ export class SessionStream {
   }
 
   close(): void {
-    this.#release();
     this.#sink?.end();
-    if (this.#response && !this.#response.writableEnded) this.#response.end();
+    const response = this.#response;
+    if (!response) return;
+    if (!response.writableEnded) response.end();
+    // Not when the socket says that it was closed: an answer may arrive before that.
+    this.#leave(response);
   }
 
   #record(frame: string, isHint: boolean): void {
@@ -141,7 +153,7 @@ export class SessionStream {
   }
 
   #open(response: ServerResponse, last: number): void {
-    clearTimeout(this.#timer);
+    this.#release();
     this.#response = response;
     this.#sink = new EventStream(response, this.#options);
     const canPoll = this.#owner.canPoll();
@@ -149,8 +161,8 @@ export class SessionStream {
     if (canPoll) this.#sink.send({ id: this.#eventId(last), retry: retryMs, data: "" });
     for (const logged of this.#log) if (logged.sequence > last) this.#write(logged, false);
     if (canPoll && this.#isPost && !this.isDone) {
-      this.#timer = setTimeout(() => this.#sink?.end(), this.#options.pollAfterMs);
-      this.#timer.unref();
+      this.#poll = setTimeout(() => this.#sink?.end(), this.#options.pollAfterMs);
+      this.#poll.unref();
     }
   }
 
@@ -168,7 +180,8 @@ export class SessionStream {
   }
 
   #release(): void {
-    clearTimeout(this.#timer);
+    disarm(this);
+    clearTimeout(this.#poll);
   }
 
   #eventId(sequence: number): string {

@@ -293,6 +293,10 @@ class SessionStreams implements Channel {
     return stream;
   }
 
+  forget(number: number): void {
+    this.#byNumber.delete(number);
+  }
+
   /** Keeps the last finished streams for clients that resume them. */
   ended(): void {
     const done = [...this.#byNumber].filter(([, stream]) => stream.isDone);

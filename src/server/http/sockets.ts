@@ -33,14 +33,18 @@ export class SocketLimit {
   }
 }
 
-/** Closes a response that the client stops reading, so that it does not stay in memory. */
-export function cutWhenUnread(response: ServerResponse, stalledMsMax: number): void {
-  const { socket } = response.req;
-  response.on("prefinish", () => socket.setTimeout(stalledMsMax));
-  response.on("finish", () => {
-    // Node has set its keep-alive timeout by now, unless the next request has already arrived.
-    if (socket.timeout === stalledMsMax) socket.setTimeout(0);
-  });
+/** A listener for `prefinish`: closes a response that the client stops reading, so that it does not stay in memory. */
+export function cutWhenUnread(stalledMsMax: number): (this: ServerResponse) => void {
+  return function ending() {
+    const { socket } = this.req;
+    // The system has taken all of it, so none of it is in our memory.
+    if (socket.writableLength === 0) return;
+    socket.setTimeout(stalledMsMax);
+    this.on("finish", () => {
+      // Node has set its keep-alive timeout by now, unless the next request has already arrived.
+      if (socket.timeout === stalledMsMax) socket.setTimeout(0);
+    });
+  };
 }
 
 /**

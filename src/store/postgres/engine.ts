@@ -12,7 +12,7 @@ interface UnknownCommit {
 
 /** A writer that has not written for this long has ended. */
 const writersKeptMs = 86_400_000;
-/** What a row takes beside its columns: its header, and its entries in the page and two indexes. */
+/** Bytes of a row beside its columns: its header, and its entries in the page and two indexes. */
 const rowOverheadBytes = 100;
 
 /**
@@ -166,7 +166,7 @@ async function updateSchema(sql: Sql, schema: string): Promise<void> {
     );
 
   // `number` is the oldest version that can use the tables; `added` is theirs. A hall of an older version reads `number`
-  // alone, and goes on while newer ones take over. Its table may not have the other column yet.
+  // alone, and continues while newer ones take over. Its table may not have the other column yet.
   const [version] = await sql.query(
     "SELECT number, (to_jsonb(version) ->> 'added')::integer AS added FROM version",
   );

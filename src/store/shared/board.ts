@@ -114,7 +114,7 @@ export class Board {
 
   /** Reads what is new. Throws UNAVAILABLE if the database cannot be asked. */
   async refresh(): Promise<void> {
-    await this.#beats.run("beat");
+    await this.#beats.run("beat").catch((cause: unknown) => Promise.reject(away(cause)));
     if (!this.isCurrent) throw away();
   }
 
@@ -345,8 +345,9 @@ export class Board {
   }
 }
 
-function away(): HallError {
+function away(cause?: unknown): HallError {
   return new HallError("UNAVAILABLE", "the database that the halls share does not answer", {
+    cause,
     details: { retryAfterSeconds: 1 },
     next: [{ do: "retry-after", seconds: 1 }],
   });
@@ -368,7 +369,7 @@ function beginEdit(schema: string): string {
 }
 
 /**
- * Added beside the tables of the store, whose version stays the same: an older hall that uses the same database goes on
+ * Added beside the tables of the store, whose version stays the same: an older hall that uses the same database continues
  * and does not take part.
  */
 async function createTables(sql: Sql, schema: string): Promise<void> {

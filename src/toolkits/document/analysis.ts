@@ -8,7 +8,7 @@ import {
   splitSentences,
 } from "./language.ts";
 import { type Sentiment, scoreSentiment } from "./sentiment.ts";
-import type { AnalysisType } from "./terms.ts";
+import type { AnalysisType } from "./text.ts";
 
 /** The result of counting and word lists, without a language model. */
 export interface Analysis {

@@ -18,7 +18,7 @@ import type { Analysis } from "./analysis.ts";
 import type { ParsedDocument } from "./parse.ts";
 import { createDocumentReader, type DocumentReader } from "./reader.ts";
 import { type DocumentSource, kindOfSource, loadSource } from "./source.ts";
-import { analysisTypes, documentFormats, entityTypes } from "./terms.ts";
+import { analysisTypes, documentFormats, entityTypes } from "./text.ts";
 
 export interface DocumentToolkitOptions {
   /** The folders that file: URLs may point into. Default: none. */

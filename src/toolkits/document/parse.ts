@@ -1,6 +1,5 @@
 import { HallError } from "../../base/errors.ts";
-import { type DocumentFormat, documentFormats } from "./terms.ts";
-import { decodeText, isBinary } from "./text.ts";
+import { type DocumentFormat, decodeText, documentFormats, isBinary } from "./text.ts";
 
 /** The text of a document. Parsing runs in a worker, because the bytes may be hostile. */
 export interface ParsedDocument {

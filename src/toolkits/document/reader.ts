@@ -1,10 +1,9 @@
-import { readInWorker } from "../../base/bounded-worker.ts";
+import { findWorker, readInWorker } from "../../base/bounded-worker.ts";
 import { HallError } from "../../base/errors.ts";
 import { Scope } from "../../base/scope.ts";
-import { findWorker } from "../../base/worker.ts";
 import type { Analysis } from "./analysis.ts";
 import type { ParsedDocument, ParseRequest } from "./parse.ts";
-import type { AnalysisType } from "./terms.ts";
+import type { AnalysisType } from "./text.ts";
 
 /**
  * Reads each document in a worker with little memory, which ends with the call or its time limit. So a

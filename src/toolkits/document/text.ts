@@ -70,3 +70,23 @@ function charsetInPage(bytes: Uint8Array): string | undefined {
   const start = Buffer.from(bytes.subarray(0, 2_048)).toString("latin1");
   return /<meta\b[^>]{0,200}\bcharset\s*=\s*["']?([\w.:-]{1,40})/i.exec(start)?.[1];
 }
+
+/** Shared by the tools and the worker; a separate file, so that listing tools loads no word lists. */
+export const documentFormats = ["pdf", "docx", "txt", "html"] as const;
+export type DocumentFormat = (typeof documentFormats)[number];
+
+export const analysisTypes = ["summary", "keywords", "sentiment", "entities"] as const;
+export type AnalysisType = (typeof analysisTypes)[number];
+
+export const entityTypes = [
+  "person",
+  "organisation",
+  "place",
+  "date",
+  "money",
+  "percentage",
+  "email",
+  "url",
+  "phone",
+] as const;
+export type EntityType = (typeof entityTypes)[number];

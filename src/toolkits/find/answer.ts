@@ -37,6 +37,7 @@ export interface AnswerOptions extends AnswerParts {
   readonly signatures?: Signatures | undefined;
   /** Servers are still being looked at. */
   readonly looking?: boolean;
+  readonly told: ToldNotes;
 }
 
 /** The search result as text for a model and as data; omissions are stated. */
@@ -44,7 +45,7 @@ export function answerFinding(finding: Finding, options: AnswerOptions): Outcome
   const { found, fits, total } = finding;
   const tools = found.map((item) => describeFound(item, options));
   const notes = [
-    ...(fits ? [] : noteMissing(options)),
+    ...(fits ? [] : options.told.filterNew(options.reader, noteMissing(options))),
     ...(options.looking ? ["some servers are still being looked at: ask again in a moment"] : []),
   ];
   const text = [
@@ -115,10 +116,36 @@ function describeFound(
 /** Why a tool cannot be called right now. */
 export function findOutage({ toolkit }: Target, health: HealthBook): string | undefined {
   const { health: found } = health.record(toolkit);
-  return found.state === "unavailable" || found.state === "maintenance"
-    ? found.reason
-    : toolkit.problem?.();
+  const isDown = found.state === "unavailable" || found.state === "maintenance";
+  const reason = isDown ? found.reason : toolkit.problem?.();
+  return reason?.replace(folders, "");
 }
+
+/** The folders of a local path, up to the name of the file. */
+const folders =
+  /(?<![\p{L}\p{N}/:.])(?:[A-Za-z]:|~|\.{1,2})?[\\/](?:[^\s"'\\/:]+[\\/])*(?=[^\s"'\\/])/gu;
+
+/** The notes that each conversation has had. A note is repeated once its text changes. */
+export interface ToldNotes {
+  filterNew(reader: Reader, notes: readonly string[]): readonly string[];
+}
+
+export function createToldNotes(): ToldNotes {
+  const last = new Map<string, string>();
+  return {
+    filterNew({ caller }, notes) {
+      if (!caller || notes.length === 0) return notes;
+      const text = notes.join("\n");
+      if (last.get(caller.connection) === text) return [];
+      last.delete(caller.connection);
+      last.set(caller.connection, text);
+      for (const oldest of last.keys()) if (last.size > conversationsMax) last.delete(oldest);
+      return notes;
+    },
+  };
+}
+
+const conversationsMax = 500;
 
 /** A search that finds nothing good says how many servers it could not look through, without their words. */
 function noteMissing({ registry, trust }: AnswerParts): string[] {
@@ -142,7 +169,7 @@ function noteMissing({ registry, trust }: AnswerParts): string[] {
 
 function sayHead({ fits, total, found: { length: count } }: Finding): string {
   if (total === 0)
-    return "There are no tools here. A person adds servers under mcpServers in guildhall.json; `guildhall status` says what is wrong with those there are.";
+    return "No tool can be used here yet. A person adds servers under mcpServers in guildhall.json, or reviews those there are; `guildhall status` names them.";
   if (count === 0)
     return `None of ${total} tools has anything to do with this. Say it in other words, one step at a time.`;
   if (!fits) return `Nothing here fits well. The nearest of ${total} tools:`;

@@ -5,6 +5,7 @@ import type { Tool } from "../../tool.ts";
 import {
   type AnswerParts,
   answerFinding,
+  createToldNotes,
   type Detail,
   isShownTo,
   type Signatures,
@@ -68,6 +69,7 @@ const callTool: Tool = {
  */
 export function createFindToolkit(finder: Finder, parts: AnswerParts): OwnToolkit {
   const tools = [callTool, findTools];
+  const told = createToldNotes();
   return createOwnToolkit("find", {
     tools: () => tools,
     async call(tool, args, context) {
@@ -91,6 +93,7 @@ export function createFindToolkit(finder: Finder, parts: AnswerParts): OwnToolki
         detail,
         signatures,
         looking,
+        told,
         reader: context,
       });
     },

@@ -141,7 +141,8 @@ export function createFinder({
           reasons,
         })),
       );
-      const total = [...byKey.values()].filter(mayBeSeen).length;
+      let total = 0;
+      for (const target of byKey.values()) if (mayBeSeen(target)) total++;
       return { found, fits: fits && found.length > 0, total };
     },
   };

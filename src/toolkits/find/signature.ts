@@ -4,7 +4,7 @@ import { camelName } from "../programs/names.ts";
 
 /**
  * A tool's call as one line of TypeScript, such as `files.read(path: string, head?: number)`: a fifth of its schema's size,
- * and what models read best. What does not fit is `…`; the schema says the rest.
+ * and what models read best. Parts that do not fit become `…`; the schema says the rest.
  */
 export function signatureOf(name: string, schema: JsonObject): string {
   const write = (sorted: JsonObject): string =>

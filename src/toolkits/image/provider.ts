@@ -7,8 +7,7 @@ import type { Advice } from "../../base/advice.ts";
 import { type ErrorCode, HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/scope.ts";
-import { explain, readAll } from "../../net/answer.ts";
-import { createDialler, type DialInit } from "../../net/dial.ts";
+import { createDialler, type DialInit, explain, readAll } from "../../net/dial.ts";
 import { kindOfHost } from "../../net/host.ts";
 import type { ImageRequest } from "./image.ts";
 

@@ -1,9 +1,9 @@
 /** The programs of a hall, in either language: one composes many tools, and a model reads only its result. */
 import type { Advice } from "../../base/advice.ts";
 import { type ErrorCode, HallError } from "../../base/errors.ts";
-import { createIds } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { Scope } from "../../base/scope.ts";
+import { createIds } from "../../base/text.ts";
 import { startHeartbeat } from "../../base/timing.ts";
 import type { Spelling, SpellingOf } from "../../registry/shown-names.ts";
 import type { CallContext, Outcome, Target, Tool } from "../../tool.ts";

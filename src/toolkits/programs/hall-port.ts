@@ -1,7 +1,9 @@
+import { getHeapStatistics } from "node:v8";
 import { receiveMessageOnPort } from "node:worker_threads";
 import {
   type ClockReadings,
   type ClockRecord,
+  findFailure,
   type HallAnswer,
   type HallReply,
   type HallRequest,
@@ -18,6 +20,8 @@ export class HallPort {
   readonly #answers = new Map<number, string>();
   /** Requests whose answers are still wanted; a late answer to an ended program is dropped. */
   readonly #pending = new Set<number>();
+  /** The bytes of programs outside of V8's heap. */
+  outsideHeap = (): number => getHeapStatistics().external_memory;
   #last = 0;
   #startedAt = 0;
 
@@ -33,9 +37,17 @@ export class HallPort {
     this.#startedAt = performance.now();
   }
 
+  /** Running programs ask every few milliseconds, so the hall also learns here how much memory they have. */
   get isStopped(): boolean {
+    this.reportHeap();
     const stopAt = this.#stopAt();
     return stopAt !== Number.POSITIVE_INFINITY && performance.now() >= stopAt;
+  }
+
+  reportHeap(): void {
+    const bytes = getHeapStatistics().total_heap_size + this.outsideHeap();
+    const megabytes = Math.ceil(bytes / 2 ** 20);
+    Atomics.store(this.#start.shared, sharedWords.heapMb, megabytes);
   }
 
   #stopAt(): number {
@@ -52,10 +64,12 @@ export class HallPort {
     this.#post({ kind: "request", number, request: JSON.stringify(request) });
     const answers = this.#answers;
     return {
+      number,
       get done() {
         return answers.has(number);
       },
-      take: () => this.#take(number),
+      take: () => JSON.parse(this.#take(number)) as HallAnswer,
+      takeText: () => this.#take(number),
       withdraw: () => this.#withdraw(number),
     };
   }
@@ -74,6 +88,15 @@ export class HallPort {
     }
   }
 
+  /** The request that was answered first. */
+  firstOf(open: readonly HallPending[]): HallPending | undefined {
+    for (const number of this.#answers.keys()) {
+      const found = open.find((pending) => pending.number === number);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
   #drain(): void {
     const { replies } = this.#start;
     for (let next = receiveMessageOnPort(replies); next; next = receiveMessageOnPort(replies)) {
@@ -82,13 +105,12 @@ export class HallPort {
     }
   }
 
-  #take(number: number): HallAnswer {
+  #take(number: number): string {
     const text = this.#answers.get(number);
     if (text === undefined) throw new Error(`request ${number} has no answer yet`);
     this.#forget(number);
-    const answer = JSON.parse(text) as HallAnswer;
-    if ("failure" in answer && answer.failure.code === "APPROVAL_NEEDED") this.#onRefusal();
-    return answer;
+    if (findFailure(text)?.code === "APPROVAL_NEEDED") this.#onRefusal();
+    return text;
   }
 
   #withdraw(number: number): void {
@@ -107,9 +129,12 @@ export class HallPort {
 const hurriedMs = 500;
 
 export interface HallPending {
+  readonly number: number;
   readonly done: boolean;
   /** Once, after `done`. */
   take(): HallAnswer;
+  /** The same as JSON. */
+  takeText(): string;
   /** Drops the answer; the hall cancels the call. */
   withdraw(): void;
 }

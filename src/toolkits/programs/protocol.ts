@@ -119,13 +119,15 @@ function failureOf(error: unknown): ToolFailure {
 }
 
 /** Indexes into the shared memory: the number of replies sent, the stop flag, and whether the program shall hurry. */
-export const sharedWords = { replies: 0, stop: 1, hurry: 2, count: 3 } as const;
+export const sharedWords = { replies: 0, stop: 1, hurry: 2, heapMb: 3, count: 4 } as const;
 
 export interface ThreadStart {
   readonly replies: MessagePort;
   readonly shared: Int32Array;
   /** The seed of `random`, so that a session can be replayed. */
   readonly seed: number;
+  /** The limit of the thread's heap. */
+  readonly heapMbMax: number;
 }
 
 export interface EvaluationResult {
@@ -134,7 +136,7 @@ export interface EvaluationResult {
   readonly stderr: string;
   readonly warnings: readonly string[];
   readonly condition?: ConditionSummary | undefined;
-  /** What this evaluation defined. */
+  /** The names that this evaluation defined. */
   readonly definitions: readonly DefinitionSummary[];
   /** The number of further definitions that are not listed. */
   readonly definitionsLeftOut?: number | undefined;

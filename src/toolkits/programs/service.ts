@@ -7,7 +7,7 @@ import type { CallReport } from "./answer.ts";
 import { type HallRequest, writeFailure, writeValue } from "./protocol.ts";
 import type { EvaluateOrder, FindRecorded, RecordedAnswer } from "./recording.ts";
 
-/** What programs may call, and how. */
+/** The tools that programs may call, and how. */
 export interface ToolAccess {
   findTool(name: string): Target | undefined;
   /** Throws NOT_FOUND, with similar names. */
@@ -234,11 +234,15 @@ export class ContentHandles {
     return { content: readable, structuredContent, isError };
   }
 
-  /** Throws NOT_FOUND if the content was dropped. */
+  /** Throws NOT_FOUND if the content was dropped, INVALID_PARAMS for anything that was never one. */
   get(handle: string): JsonObject {
     const found = this.#held.get(handle);
     if (found) return found;
-    throw new HallError("NOT_FOUND", `the content behind "${handle}" is no longer available`, {
+    if (!/^content-\d+$/.test(handle))
+      throw new HallError("INVALID_PARAMS", "show takes an image or a file that a tool returned", {
+        hint: "Print other values, or return them.",
+      });
+    throw new HallError("NOT_FOUND", `"${handle}" is no longer available`, {
       hint: "Call the tool again, and show its content at once.",
     });
   }

@@ -11,7 +11,7 @@ import type {
 } from "./protocol.ts";
 import { type HistoryEntry, SessionHistory } from "./recording.ts";
 import type { ContentHandles } from "./service.ts";
-import { ProgramThread } from "./thread.ts";
+import { heapMbOfAll, heapMbOfOne, ProgramThread } from "./thread.ts";
 
 /** Evaluator state behind a handle: a thread, and what the hall remembers about it. */
 export interface ProgramSession {
@@ -25,7 +25,7 @@ export interface ProgramSession {
   tools?: readonly ToolEntry[] | undefined;
   lastError?: ConditionSummary | undefined;
   lastRun?: string | undefined;
-  /** What its programs have read. */
+  /** The content that its programs have read. */
   taint?: Taint | undefined;
   /** The last run, if it can resume after an approval. */
   stopped?: StoppedRun | undefined;
@@ -60,6 +60,8 @@ export interface ProgramSessionsOptions {
   readonly ownMax?: number | undefined;
   /** How long an unused session is kept. Default 1,800,000. */
   readonly idleMsMax?: number | undefined;
+  /** The heaps of all sessions together. Default `heapMbOfAll`. */
+  readonly heapMbMax?: number | undefined;
 }
 
 interface OpenSession extends ProgramSession {
@@ -80,6 +82,8 @@ interface StartedThread {
 
 const waitingMax = 20;
 const sweepMsMax = 60_000;
+/** How often the memory is looked at while programs run. */
+const watchMs = 100;
 
 /** All sessions of a hall: isolated, private to their caller, bounded in number (per caller and in total) and age. */
 export class ProgramSessions {
@@ -97,12 +101,17 @@ export class ProgramSessions {
   #isClosed = false;
   /** Runs while there are sessions. */
   #sweep: NodeJS.Timeout | undefined;
+  readonly #heapMbMax: number;
+  /** Runs while programs run. */
+  #watch: NodeJS.Timeout | undefined;
+  #running = 0;
 
   constructor(options: ProgramSessionsOptions) {
     this.#options = options;
     this.#sessionsMax = options.sessionsMax ?? 16;
     this.#ownMax = options.ownMax ?? 8;
     this.#idleMsMax = options.idleMsMax ?? 1_800_000;
+    this.#heapMbMax = options.heapMbMax ?? heapMbOfAll;
   }
 
   /**
@@ -116,9 +125,17 @@ export class ProgramSessions {
     work: (session: ProgramSession) => Promise<T>,
   ): Promise<T> {
     const session = this.#choose(selector);
+    this.#running += 1;
+    this.#watch ??= setInterval(() => this.#boundMemory(), watchMs).unref();
     try {
       return await this.#useChosen(session, selector.scope, work);
     } finally {
+      this.#running -= 1;
+      this.#boundMemory();
+      if (this.#running === 0) {
+        clearInterval(this.#watch);
+        this.#watch = undefined;
+      }
       if (selector.isFresh && !session.stopped) this.#end(session);
       setImmediate(() => this.#tidy(session.language));
     }
@@ -204,7 +221,8 @@ export class ProgramSessions {
   }
 
   #start(language: Language, seed: number): ProgramThread {
-    return new ProgramThread({ language, workers: this.#options.workers, seed });
+    const heapMbMax = heapMbOfOne(this.#heapMbMax);
+    return new ProgramThread({ language, workers: this.#options.workers, seed, heapMbMax });
   }
 
   #takeThread(language: Language): StartedThread {
@@ -241,6 +259,26 @@ export class ProgramSessions {
     for (const session of this.#open.values()) {
       const isIdle = now - session.usedAt > this.#idleMsMax || !session.thread.isAlive;
       if (session.waiting === 0 && isIdle) this.#end(session);
+    }
+  }
+
+  /** Ends the largest sessions, first of those that run nothing, until the others fit into the limit. */
+  #boundMemory(): void {
+    const sessions = [...this.#open.values()].sort(
+      (a, b) => Number(a.waiting > 0) - Number(b.waiting > 0) || b.thread.heapMb - a.thread.heapMb,
+    );
+    let total = sessions.reduce((sum, { thread }) => sum + thread.heapMb, 0);
+    for (const session of sessions) {
+      if (total <= this.#heapMbMax) return;
+      total -= session.thread.heapMb;
+      session.thread.abort(
+        new HallError(
+          "BUDGET",
+          `all program sessions together use more than ${this.#heapMbMax} MiB of memory, so this one was ended`,
+          { hint: "Keep less data in the session, or try again when other programs have ended." },
+        ),
+      );
+      this.#end(session);
     }
   }
 

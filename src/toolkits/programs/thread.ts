@@ -1,7 +1,8 @@
+import { totalmem } from "node:os";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import { findWorker } from "../../base/bounded-worker.ts";
 import { HallError } from "../../base/errors.ts";
 import { Scope } from "../../base/scope.ts";
-import { findWorker } from "../../base/worker.ts";
 import {
   type HallReply,
   type Language,
@@ -23,14 +24,14 @@ export interface ProgramThreadOptions {
   /** The folder of the built workers. Default: beside this module, or beside the bundle it is in. */
   readonly workers?: URL | undefined;
   readonly seed: number;
+  /** V8's heap; the program's own limit on cells is far below. Default: half of `heapMbOfAll`, at most 512. */
+  readonly heapMbMax?: number;
 }
 
-/** V8's heap; the program's own limit on cells is far below. */
-const resourceLimits = {
-  maxOldGenerationSizeMb: 512,
-  maxYoungGenerationSizeMb: 32,
-  stackSizeMb: 64,
-};
+/** The heaps of all sessions together: 1 GiB, or a quarter of a smaller machine. */
+export const heapMbOfAll = Math.min(1_024, Math.floor(totalmem() / 2 ** 22));
+/** One session reaches its own limit before all together reach theirs. */
+export const heapMbOfOne = (ofAll: number): number => Math.min(512, Math.floor(ofAll / 2));
 /** How long a stopped program may unwind before its thread is terminated. */
 const stopMsMax = 1_000;
 
@@ -49,14 +50,23 @@ export class ProgramThread {
   #ended: HallError | undefined;
   #failRunning: (error: HallError) => void = () => {};
 
-  constructor({ language, workers, seed }: ProgramThreadOptions) {
+  constructor({
+    language,
+    workers,
+    seed,
+    heapMbMax = heapMbOfOne(heapMbOfAll),
+  }: ProgramThreadOptions) {
     const { port1, port2 } = new MessageChannel();
-    const start: ThreadStart = { replies: port2, shared: this.#shared, seed };
+    const start: ThreadStart = { replies: port2, shared: this.#shared, seed, heapMbMax };
     this.#replies = port1;
     this.#worker = new Worker(workerOf(language, workers), {
       workerData: start,
       transferList: [port2],
-      resourceLimits,
+      resourceLimits: {
+        maxOldGenerationSizeMb: heapMbMax,
+        maxYoungGenerationSizeMb: 32,
+        stackSizeMb: 64,
+      },
       env: {},
       execArgv: [],
       stdout: true,
@@ -80,6 +90,17 @@ export class ProgramThread {
   /** False once the thread has ended and its state is lost. */
   get isAlive(): boolean {
     return this.#ended === undefined;
+  }
+
+  /** As the thread reported it last. */
+  get heapMb(): number {
+    return this.isAlive ? Atomics.load(this.#shared, sharedWords.heapMb) : 0;
+  }
+
+  /** Ends the thread; what it runs fails with the reason. */
+  abort(reason: HallError): void {
+    this.#end(reason);
+    void this.#worker.terminate();
   }
 
   /** One order at a time. Rejects if the thread ends, or if it ignores the cancelled scope. */
@@ -130,14 +151,13 @@ export class ProgramThread {
     Atomics.store(this.#shared, sharedWords.stop, 1);
     this.#wake();
     return setTimeout(() => {
-      this.#end(
+      this.abort(
         new HallError(
           reason.code,
           `${reason.message}; the program did not stop, so its session was ended`,
           { cause: reason },
         ),
       );
-      void this.#worker.terminate();
     }, stopMsMax);
   }
 

@@ -16,9 +16,15 @@ import {
   textSchema,
 } from "../toolkit.ts";
 import { createFolderSearch } from "./folders.ts";
-import { createKeyless, keylessSources } from "./keyless.ts";
-import type { SearchAnswer, SearchProvider, SearchQuery } from "./provider.ts";
-import { createBrave, createSearxng, createTavily, createWebProvider } from "./web.ts";
+import type { SearchAnswer, SearchProvider, SearchQuery } from "./web.ts";
+import {
+  createBrave,
+  createKeyless,
+  createSearxng,
+  createTavily,
+  createWebProvider,
+  keylessSources,
+} from "./web.ts";
 
 export interface SearchToolkitOptions {
   /** Default: local if folders are set, SearXNG if a url is set, else Wikipedia and news feeds. */

@@ -1,8 +1,15 @@
-import type { CedarValueJson, EntityJson, Expr, TypeAndId } from "@cedar-policy/cedar-wasm/nodejs";
+import type {
+  AuthorizationAnswer,
+  CedarValueJson,
+  EntityJson,
+  Expr,
+  TypeAndId,
+} from "@cedar-policy/cedar-wasm/nodejs";
 import type { Target } from "../../tool.ts";
 import type { Marks } from "../marks.ts";
-import type { Needs } from "./expression.ts";
+import { anyOf, type Needs } from "./expression.ts";
 import type { Cedar, Policy } from "./parse.ts";
+import { isRuledOut } from "./quick.ts";
 import {
   describeSubject,
   describeUser,
@@ -22,7 +29,7 @@ export interface Ruling {
 }
 
 /**
- * What is known of a request before its context: the ruling, or the policies that the context decides.
+ * The part of a decision that needs no context: the ruling, or the policies that the context decides.
  * Plans do not change until the policies, the caller's groups or the tool's marks do.
  */
 export type Plan =
@@ -85,12 +92,18 @@ export class PolicyEngine {
   evaluate({ otherwise, open }: Extract<Plan, { kind: "open" }>, request: PolicyRequest): Ruling {
     const context = this.#contextOf(request, open);
     if (!("values" in context)) return { allows: false, ...context };
-    const { held, failure } = this.#ask(open, "contextual", {
+    const possible = open.filter(
+      ({ conditions }) =>
+        conditions.contextual === undefined || !isRuledOut(conditions.contextual, context.values),
+    );
+    if (possible.length === 0) return otherwise;
+    const facts = {
       user: describeUser(request.caller.person),
       action: request.action,
       thing: describeSubject(request.subject, this.#options.marksOf),
       context: context.values,
-    });
+    };
+    const { held, failure } = this.#askEach(possible, open, facts);
     if (failure) return { allows: false, ...failure };
     const denying = held.filter(({ effect }) => effect === "forbid");
     if (denying.length > 0) return { allows: false, by: denying };
@@ -128,24 +141,21 @@ export class PolicyEngine {
     };
   }
 
-  #ask(
-    policies: readonly Policy[],
-    part: "fixed" | "contextual",
-    { user, action, thing, context = {} }: Facts,
-  ): Asked {
-    const isNeeded = (name: "principal" | "resource"): boolean =>
-      part === "fixed" || policies.some(({ conditions }) => conditions.needs[name]);
-    const answer = this.#options.cedar.statefulIsAuthorized({
-      principal: user.uid,
-      action: { type: "Action", id: action },
-      resource: thing.uid,
-      context,
-      preparsedPolicySetId: this.#sets.idOf(policies, part),
-      entities: [
-        ...(isNeeded("principal") ? [user] : []),
-        ...(isNeeded("resource") ? [thing] : []),
-      ],
-    });
+  /** Each by itself where few are possible: Cedar keeps a parsed set of each, and none for every choice of them. */
+  #askEach(possible: readonly Policy[], all: readonly Policy[], facts: Facts): Asked {
+    if (possible.length > singlesMax || possible.length === all.length)
+      return this.#ask(all, "contextual", facts);
+    const answers = possible.map((policy) => this.#ask(aloneOf(policy), "contextual", facts));
+    const failure = answers.find((answer) => answer.failure)?.failure;
+    return { held: answers.flatMap(({ held }) => held), failure };
+  }
+
+  #ask(policies: readonly Policy[], part: Part, facts: Facts): Asked {
+    // Cedar spends more on each policy of a set than on its condition, and usually none holds.
+    const isLarge = policies.length >= largeSet;
+    if (isLarge && isDenied(this.#query(policies, part, facts, "any"))) return { held: [] };
+
+    const answer = this.#query(policies, part, facts, "each");
     if (answer.type === "failure")
       return { held: [], failure: { by: policies, failure: answer.errors[0]?.message ?? "" } };
     const { reason, errors } = answer.response.diagnostics;
@@ -156,12 +166,34 @@ export class PolicyEngine {
     return { held: reason.flatMap(named) };
   }
 
+  #query(
+    policies: readonly Policy[],
+    part: Part,
+    { user, action, thing, context = {} }: Facts,
+    form: Form,
+  ): AuthorizationAnswer {
+    const isNeeded = (name: "principal" | "resource"): boolean =>
+      part === "fixed" || needsOf(policies)[name];
+    return this.#options.cedar.statefulIsAuthorized({
+      principal: user.uid,
+      action: { type: "Action", id: action },
+      resource: thing.uid,
+      context,
+      preparsedPolicySetId: this.#sets.idOf(policies, part, form),
+      entities: [
+        ...(isNeeded("principal") ? [user] : []),
+        ...(isNeeded("resource") ? [thing] : []),
+      ],
+    });
+  }
+
   /** Only what the policies read: passing values to Cedar costs more than evaluating them. */
   #contextOf(
     request: PolicyRequest,
     policies: readonly Policy[],
   ): { readonly values: Context } | Failure {
     const { arguments: args = {}, caller, taint = {}, approvedFor } = request;
+    const needs = needsOf(policies);
     const readers: Readonly<Record<string, () => CedarValueJson>> = {
       time: () => ({
         __extn: { fn: "datetime", arg: new Date(this.#options.now()).toISOString() },
@@ -172,12 +204,12 @@ export class PolicyEngine {
         private: taint.private !== undefined,
       }),
       caller: () => ({ __entity: describeUser(approvedFor).uid as TypeAndId }),
-      texts: () => readArguments(args, namesIn(policies, "texts"), "texts"),
-      longs: () => readArguments(args, namesIn(policies, "longs"), "longs"),
+      texts: () => readArguments(args, needs.texts, "texts"),
+      longs: () => readArguments(args, needs.longs, "longs"),
     };
     const values: Context = {};
     try {
-      for (const name of namesIn(policies, "context")) {
+      for (const name of needs.context) {
         const value = readers[name]?.();
         if (value !== undefined) values[name] = value;
       }
@@ -188,6 +220,20 @@ export class PolicyEngine {
       return { by, failure: `the argument "${error.message}" is longer than 64 KiB` };
     }
   }
+}
+
+type Part = "fixed" | "contextual";
+/** A set with each condition, or one condition that holds if any of them does. */
+type Form = "each" | "any";
+/** Policies up to which asking for each by itself is faster. */
+const singlesMax = 3;
+/** Policies from which on asking for any of them first is faster. */
+const largeSet = 8;
+
+function isDenied(answer: AuthorizationAnswer): boolean {
+  if (answer.type === "failure") return false;
+  const { decision, diagnostics } = answer.response;
+  return decision === "deny" && diagnostics.errors.length === 0;
 }
 
 type Context = Record<string, CedarValueJson>;
@@ -221,9 +267,32 @@ function isOwn({ parents: [server] }: EntityJson): boolean {
   return server !== undefined && idOf(server).id === ownServer;
 }
 
-function namesIn(policies: readonly Policy[], kind: "context" | "texts" | "longs"): Set<string> {
-  const [only, ...others] = policies.map(({ conditions }) => conditions.needs[kind]);
-  return new Set([...(only ?? []), ...others.flatMap((names: Needs["texts"]) => [...names])]);
+const alone = new WeakMap<Policy, readonly Policy[]>();
+
+/** The same list every time, so that its needs are found once. */
+function aloneOf(policy: Policy): readonly Policy[] {
+  const kept = alone.get(policy) ?? [policy];
+  alone.set(policy, kept);
+  return kept;
+}
+
+/** Plans keep their lists of policies, so the needs of each list are found once. */
+const needsKept = new WeakMap<readonly Policy[], Needs>();
+
+/** The fields that any of the policies reads. */
+function needsOf(policies: readonly Policy[]): Needs {
+  const kept = needsKept.get(policies);
+  if (kept) return kept;
+  const all = policies.map(({ conditions }) => conditions.needs);
+  const needs = {
+    principal: all.some(({ principal }) => principal),
+    resource: all.some(({ resource }) => resource),
+    context: new Set(all.flatMap(({ context }) => [...context])),
+    texts: new Set(all.flatMap(({ texts }) => [...texts])),
+    longs: new Set(all.flatMap(({ longs }) => [...longs])),
+  };
+  needsKept.set(policies, needs);
+  return needs;
 }
 
 function idOf(entity: EntityJson["uid"]): TypeAndId {
@@ -285,18 +354,16 @@ class ParsedSets {
     this.#cedar = cedar;
   }
 
-  idOf(policies: readonly Policy[], part: "fixed" | "contextual"): string {
-    const key = `${part} ${policies.map((policy) => this.#numberOf(policy)).join()}`;
+  idOf(policies: readonly Policy[], part: Part, form: Form): string {
+    const key = `${part} ${form} ${policies.map((policy) => this.#numberOf(policy)).join()}`;
     const kept = this.#ids.get(key);
     if (kept !== undefined) return kept;
     if (this.#ids.size >= setsMax) this.#free([...this.#ids].slice(0, 1));
     const id = freeIds.pop() ?? `set ${++idCount}`;
-    const conditions = policies.map(({ conditions: { [part]: body } }, at) => [
-      `${at}`,
-      permitWhen(body ?? { Value: true }),
-    ]);
+    const bodies = policies.map(({ conditions }): Expr => conditions[part] ?? { Value: true });
+    const asked = form === "any" ? [anyOf(bodies)] : bodies;
     const parsed = this.#cedar.preparsePolicySet(id, {
-      staticPolicies: Object.fromEntries(conditions),
+      staticPolicies: Object.fromEntries(asked.map((body, at) => [`${at}`, permitWhen(body)])),
     });
     if (parsed.type === "failure") throw new Error(parsed.errors[0]?.message);
     this.#ids.set(key, id);

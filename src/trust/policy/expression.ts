@@ -45,6 +45,39 @@ export function readsUnnamedArgument({ conditions }: PolicyJson): boolean {
     .some((body) => has(body, isArgumentEntity));
 }
 
+/** JavaScript would hand another number to Cedar than the one in the file. */
+export function hasInexactNumber({ conditions }: PolicyJson): boolean {
+  return has(conditions, ({ Value }) => typeof Value === "number" && !Number.isSafeInteger(Value));
+}
+
+/** Holds if any of the conditions does. A test that several begin with is evaluated once. */
+export function anyOf(conditions: readonly Expr[]): Expr {
+  const groups = new Map<string, { readonly first: Expr; readonly rests: Expr[] }>();
+  for (const condition of conditions) {
+    const [first = condition, ...rest] = conjuncts(condition);
+    const key = JSON.stringify(first);
+    const group = groups.get(key) ?? { first, rests: [] };
+    group.rests.push(join(rest) ?? { Value: true });
+    groups.set(key, group);
+  }
+  return disjunction(
+    [...groups.values()].map(
+      ({ first, rests }): Expr => ({
+        "&&": { left: first, right: disjunction(rests) },
+      }),
+    ),
+  );
+}
+
+/** Balanced, because Cedar limits the depth of an expression. */
+function disjunction(parts: readonly Expr[]): Expr {
+  const [only] = parts;
+  if (parts.length <= 1) return only ?? { Value: false };
+  const middle = parts.length >> 1;
+  const left = disjunction(parts.slice(0, middle));
+  return { "||": { left, right: disjunction(parts.slice(middle)) } };
+}
+
 function conjuncts(expr: Expr): readonly Expr[] {
   return "&&" in expr && isObject(expr["&&"])
     ? [...conjuncts(expr["&&"].left as Expr), ...conjuncts(expr["&&"].right as Expr)]

@@ -1,5 +1,10 @@
 import type { DetailedError, PolicyJson } from "@cedar-policy/cedar-wasm/nodejs";
-import { type Conditions, readsUnnamedArgument, splitConditions } from "./expression.ts";
+import {
+  type Conditions,
+  hasInexactNumber,
+  readsUnnamedArgument,
+  splitConditions,
+} from "./expression.ts";
 import { policySchema } from "./schema.ts";
 
 export type Cedar = typeof import("@cedar-policy/cedar-wasm/nodejs");
@@ -78,6 +83,8 @@ function parseStatement(statement: Statement, cedar: Cedar): Policy | { readonly
     return refuse("a project's policy may only forbid; move it to the policies of your own config");
   if (readsUnnamedArgument(json))
     return refuse('an argument is read without its name; write getTag("name") and hasTag("name")');
+  if (hasInexactNumber(json))
+    return refuse(`a number is larger than ${Number.MAX_SAFE_INTEGER}; write a smaller one`);
   const id = json.annotations?.id ?? `${file.replace(/^.*[\\/]/, "")}:${line}`;
   if (!idPattern.test(id))
     return refuse(

@@ -103,7 +103,7 @@ export class Policies {
     return plan.kind === "decided" ? plan.ruling : engine.evaluate(plan, request);
   }
 
-  /** What holds before the context of a request is known, and the policies that decide by it. */
+  /** The ruling before the context of a request is known, and the policies that decide by it. */
   examine(request: PolicyRequest): { readonly ruling: Ruling; readonly open: readonly Policy[] } {
     if (this.#state.kind !== "on") return { ruling: this.rule(request), open: [] };
     const plan = this.#planOf(request, this.#state.engine);

@@ -1,7 +1,13 @@
 import { isObject } from "../../base/json.ts";
 import { fitRows, type Line, textLine, wrapLines } from "../parts/line.ts";
-import { isScrolledBack, outputBindings, outputLines } from "../parts/output.ts";
-import { progressLine, runEndLines, runStateSpans } from "../parts/run.ts";
+import {
+  isScrolledBack,
+  outputBindings,
+  outputLines,
+  progressLine,
+  runEndLines,
+  runStateSpans,
+} from "../parts/run.ts";
 import { type FeatureView, findRun, isAtWork, type RunView, type TuiState } from "../state.ts";
 import { bindingsFrom, bodyRows, type KeyBinding, neighbour, on, type Screen } from "../view.ts";
 import { nextStepBinding } from "./features.ts";

@@ -8,8 +8,7 @@ import {
   textFieldLines,
 } from "../parts/form.ts";
 import { fitRows, type Line, textLine } from "../parts/line.ts";
-import { outputBindings } from "../parts/output.ts";
-import { callResultLines, loadLines } from "../parts/run.ts";
+import { callResultLines, loadLines, outputBindings } from "../parts/run.ts";
 import { nameWidth, tableLines } from "../parts/table.ts";
 import { wrapUpTo } from "../parts/text.ts";
 import {

@@ -1,6 +1,6 @@
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { explain } from "../../net/answer.ts";
+import { explain } from "../../net/dial.ts";
 import type { Outcome } from "../../tool.ts";
 import type { Channel, Outgoing, Receiver } from "../../wire/channel.ts";
 import { errorFrame, type Id, isId, notificationFrame, resultFrame } from "../../wire/message.ts";

@@ -1,10 +1,9 @@
 import { isAbsolute, relative, resolve } from "node:path";
-import { readInWorker } from "../../base/bounded-worker.ts";
+import { findWorker, readInWorker } from "../../base/bounded-worker.ts";
 import { HallError } from "../../base/errors.ts";
 import { readProjectFile, readRegular } from "../../base/project-files.ts";
 import { Scope } from "../../base/scope.ts";
 import { formatBytes } from "../../base/text.ts";
-import { findWorker } from "../../base/worker.ts";
 import { isInside, realOf } from "../../config/project-limits.ts";
 import type { ServerConfig } from "../../config/schema.ts";
 import { kindOfHost } from "../../net/host.ts";

@@ -1,8 +1,14 @@
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { version } from "../../base/version.ts";
-import { explain, isRefused, retryAfterMs } from "../../net/answer.ts";
-import { createDialler, type Dialler, lookupOutside } from "../../net/dial.ts";
+import {
+  createDialler,
+  type Dialler,
+  explain,
+  isRefused,
+  lookupOutside,
+  retryAfterMs,
+} from "../../net/dial.ts";
 import { kindOfHost } from "../../net/host.ts";
 import { readBody } from "../../net/public-fetch.ts";
 import type { Outcome } from "../../tool.ts";

@@ -1,11 +1,7 @@
 import type { ChildProcess } from "node:child_process";
-import { existsSync, mkdirSync } from "node:fs";
-import { homedir } from "node:os";
-import { join } from "node:path";
 import type { Run } from "../gate.ts";
-import type { Launch, Manager } from "../launcher.ts";
 import type { ProcessSpec } from "../program.ts";
-import { boxInstallation, boxRun, prepareFolders, type Runtime } from "./bubblewrap.ts";
+import { boxRun, prepareFolders, type Runtime } from "./bubblewrap.ts";
 import { createControlGroup } from "./cgroup.ts";
 import { confineContainer, isContainer } from "./container.ts";
 import type { Denial } from "./denials.ts";
@@ -69,33 +65,4 @@ export function openBox(spec: ProcessSpec, run: Run, plan: BoxPlan): Box {
       group?.close();
     },
   };
-}
-
-/** Folders of the home in which package managers keep files between installations. */
-const caches: Readonly<Record<Manager, readonly string[]>> = {
-  npm: [".npm"],
-  pnpm: [".local/share/pnpm", ".cache/pnpm", ".local/state/pnpm"],
-  bun: [".bun/install"],
-};
-
-/** The installation of a package: it reaches the network and writes the cache, and sees nothing else of the user. */
-export function boxInstaller(run: Run, launch: Launch, { runtime, profile }: BoxPlan): Run {
-  if (!runtime) return run;
-  const home = homedir();
-  const { npm_config_cache: lower, NPM_CONFIG_CACHE: upper } = launch.env;
-  const given = launch.manager === "npm" ? (lower ?? upper) : undefined;
-  const write = given ? [given] : caches[launch.manager].map((name) => join(home, name));
-  for (const folder of write) if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
-  const read = [
-    join(home, ".npmrc"),
-    join(home, ".config/pnpm"),
-    join(home, ".bunfig.toml"),
-    ...launch.packages.filter((name) => name.startsWith("/")),
-    ...ownFiles({ command: run.program, args: [], env: {} }, run),
-  ];
-  prepareFolders(profile);
-  return boxInstallation(run, {
-    runtime,
-    profile: { ...profile, read, write: [...write, run.cwd ?? ""] },
-  });
 }

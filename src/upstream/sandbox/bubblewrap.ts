@@ -8,12 +8,12 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, relative } from "node:path";
 import { makePrivateFolder } from "../../base/files.ts";
 import { isInside, realOf } from "../../config/project-limits.ts";
 import type { Run } from "../gate.ts";
 import { isOfProject } from "../program.ts";
-import { channelDescriptor, openListeners, portsOf } from "./network.ts";
+import { channelDescriptor, openerFor } from "./network.ts";
 import type { Profile } from "./profile.ts";
 
 /** The programs that make a sandbox. */
@@ -21,6 +21,8 @@ export interface Runtime {
   readonly bwrap: string;
   /** Of util-linux; without it there are no limits per process. */
   readonly prlimit: string | undefined;
+  /** Opens the network of a sandbox; without it, Node does. */
+  readonly perl: string | undefined;
 }
 
 /** Why there is no sandbox on this machine, as a clause. */
@@ -38,7 +40,7 @@ export async function findRuntime(): Promise<Runtime | NoRuntime> {
   const args = [...isolation, "--unshare-net", ...systemFiles(), "--", "/bin/sh", "-c", ":"];
   return new Promise((resolve) => {
     execFile(bwrap, args, { timeout: probeMsMax }, (error, _stdout, stderr) => {
-      if (!error) resolve({ bwrap, prlimit: findOnPath("prlimit") });
+      if (!error) resolve({ bwrap, prlimit: findOnPath("prlimit"), perl: findOnPath("perl") });
       else
         resolve({
           reason: `bubblewrap is not permitted (${stderr.trim().split("\n")[0] || error.message})`,
@@ -101,8 +103,13 @@ function kernelFiles(): readonly string[] {
   ];
 }
 
+/** Links are followed once: this is asked for each path of each start. */
+let realSystemFolders: readonly string[] | undefined;
+
 export function isSystemFile(path: string): boolean {
-  return systemFolders.some((folder) => isInside(realOf(path), realOf(folder)));
+  realSystemFolders ??= [...new Set(systemFolders.map(realOf))];
+  const real = realOf(path);
+  return realSystemFolders.some((folder) => isInside(real, folder));
 }
 
 export interface BoxedRun {
@@ -129,11 +136,10 @@ export interface Boxing {
 export function boxRun(run: Run, boxing: Boxing): BoxedRun {
   const { runtime, profile, isLearning = false, tracer = [], hasFilter } = boxing;
   const hasNetwork = profile.hosts.length > 0 || isLearning;
-  const { uid, gid } = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   const inner = [
     runtime.bwrap,
     ...isolation,
-    ...["--uid", String(uid), "--gid", String(gid)],
+    ...sameUser(),
     ...(hasNetwork ? [] : ["--unshare-net"]),
     ...(hasFilter ? ["--seccomp", String(filterDescriptor)] : []),
     ...fileArguments(boxing),
@@ -147,6 +153,11 @@ export function boxRun(run: Run, boxing: Boxing): BoxedRun {
   const env = environmentIn(run, boxing);
   const [program = "", ...args] = [...tracer, ...(hasNetwork ? withNetwork(inner, boxing) : inner)];
   return { run: { program, args, env, cwd: "/" }, hasNetwork };
+}
+
+function sameUser(): readonly string[] {
+  const ids = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  return ["--uid", String(ids.uid), "--gid", String(ids.gid)];
 }
 
 const filterDescriptor = 4;
@@ -163,7 +174,6 @@ function withNetwork(
   inner: readonly string[],
   { runtime, profile }: Pick<Boxing, "runtime" | "profile">,
 ): readonly string[] {
-  const ports = JSON.stringify(portsOf(profile.hosts));
   return [
     runtime.bwrap,
     ..."--unshare-user --uid 0 --gid 0 --unshare-net --cap-add CAP_NET_BIND_SERVICE".split(" "),
@@ -171,25 +181,24 @@ function withNetwork(
     ...["--cap-add", "CAP_SETFCAP"],
     ..."--dev-bind / / --die-with-parent -- /bin/sh -c".split(" "),
     networkScript,
-    process.execPath,
-    openListeners,
-    ports,
+    ...openerFor(profile.hosts, runtime.perl),
     ...inner,
   ];
 }
 
-/** For a package manager: with the network of the machine, and for as long as its parent lives. */
+/** For a package manager. The process that starts it serves its network. */
 export function boxInstallation(
   run: Run,
   { runtime, profile }: Pick<Boxing, "runtime" | "profile">,
-): Run {
-  const names = ["/etc/resolv.conf", "/etc/hosts", "/etc/npmrc"];
-  const args = [
+): readonly string[] {
+  const inner = [
+    runtime.bwrap,
     ...isolation,
-    ...fileArguments({ profile: { ...profile, project: undefined }, own: names }),
+    ...sameUser(),
+    ...fileArguments({ profile: { ...profile, project: undefined }, own: ["/etc/npmrc"] }),
     ...["--chdir", run.cwd ?? "/", "--", run.program, ...run.args],
   ];
-  return { ...run, program: runtime.bwrap, args };
+  return withNetwork(inner, { runtime, profile });
 }
 
 const temporaryBytesMax = 256 * 1024 * 1024;
@@ -197,10 +206,11 @@ const temporaryBytesMax = 256 * 1024 * 1024;
 function fileArguments({ profile, own }: Pick<Boxing, "profile" | "own">): readonly string[] {
   const { home, state, project, hidden, read, write } = profile;
   const isHidden = (path: string): boolean => hidden.some((folder) => isInside(path, folder));
+  const isWritable = (path: string): boolean => write.some((folder) => isInside(path, folder));
   const shared = [...(project === undefined ? [] : [project]), ...read].filter(
-    (path) => !write.some((folder) => isInside(path, folder)),
+    (path) => !isWritable(path),
   );
-  const readable = [...shared, ...own.filter((path) => !isHidden(path))]
+  const readable = withoutInner([...shared, ...own.filter((path) => !isHidden(path))], isWritable)
     .filter((path) => !isSystemFile(path))
     .map((path) => ({ path, how: "--ro-bind" }));
   const writable = write.map((path) => ({ path, how: "--bind" }));
@@ -223,6 +233,23 @@ function fileArguments({ profile, own }: Pick<Boxing, "profile" | "own">): reado
     ...own.filter(isHidden).flatMap((path) => ["--ro-bind", path, path]),
     ...["--remount-ro", "/"],
   ];
+}
+
+/**
+ * Without paths in one of the other folders, which would be mounted twice. Links may lead out of it, and its own files
+ * in a folder that it may write are mounted to stay as they are.
+ */
+function withoutInner(
+  paths: readonly string[],
+  isWritable: (path: string) => boolean,
+): readonly string[] {
+  const folders = new Set(paths);
+  const isInner = (path: string): boolean => {
+    for (let above = dirname(path); above !== dirname(above); above = dirname(above))
+      if (folders.has(above)) return realOf(path) === join(realOf(above), relative(above, path));
+    return false;
+  };
+  return [...folders].filter((path) => isWritable(path) || !isInner(path));
 }
 
 function depthOf(path: string): number {

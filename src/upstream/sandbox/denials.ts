@@ -32,7 +32,7 @@ export function describeDenial({ kind, what }: Denial): string {
 
 /** How Node, Python and the C library name the failures of the system, next to the path or host. */
 const pathErrors =
-  "enoent,eacces,eperm,erofs,no such file or directory,permission denied,operation not permitted,read-only file system".split(
+  "enoent,eacces,eperm,erofs,no such file or directory,permission denied,operation not permitted,read-only file system,does not exist,not found".split(
     ",",
   );
 const nameErrors =
@@ -41,6 +41,8 @@ const nameErrors =
   );
 
 const path = /(?:^|[\s'"`(:=])((?:~|\.{1,2})?\/[^\s'"`)\],:;]+)/g;
+/** After the path of a source file in a backtrace of Node or Python. */
+const inTrace = /^(:\d+:\d+|", line \d)/;
 const host = "([a-z0-9-]+(?:\\.[a-z0-9-]+)+)";
 const nameFailure = new RegExp(`(?:${nameErrors.join("|")})\\s+['"]?${host}`, "gi");
 const hostFailure = /\bhost='?([a-z0-9-]+(?:\.[a-z0-9-]+)+)'?/gi;
@@ -60,7 +62,8 @@ export function findDenials(text: string, profile: Profile, cwd: string): readon
   const denials: Denial[] = [];
   const lower = part.toLowerCase();
   if (pathErrors.some((name) => lower.includes(name)))
-    for (const [, found = ""] of part.matchAll(path)) {
+    for (const { 0: match, 1: found = "", index } of part.matchAll(path)) {
+      if (inTrace.test(part.slice(index + match.length).slice(0, 20))) continue;
       const whole = resolve(cwd, found.replace(/^~/, profile.home));
       const denial = judgePath(whole, profile, /EROFS|EACCES|Read-only|denied/i.test(part));
       if (denial) denials.push(denial);

@@ -120,7 +120,10 @@ function isKey(file: string, home: string): boolean {
 function installationOf(program: string): readonly string[] {
   const folder = dirname(program);
   const above = dirname(folder);
-  if (existsSync(join(above, "pyvenv.cfg"))) return [above];
+  if (existsSync(join(above, "pyvenv.cfg"))) {
+    const python = realOf(join(folder, "python"));
+    return [above, ...(isInside(python, above) ? [] : installationOf(python))];
+  }
   return basename(folder) === "bin"
     ? [folder, join(above, "lib"), join(above, "lib64"), join(above, "libexec")]
     : [program];

@@ -110,6 +110,8 @@ test.each([
   ["ENOENT: no such file or directory, open '~/.ssh/id_rsa'", ["read ~/.ssh/id_rsa"]],
   ["[Errno 13] Permission denied: '~/.ssh/id_rsa'", ["read ~/.ssh/id_rsa"]],
   ["EACCES: permission denied, open '~/notes/a'", []],
+  ["Working directory does not exist: ~/.ssh", ["read ~/.ssh"]],
+  ["ENOENT: no such file, open '~/music/x'\n    at open (file://~/.ssh/id_rsa:3:14)", []],
   ["getaddrinfo EAI_AGAIN api.github.com", ["host api.github.com"]],
   ["curl: (6) Could not resolve host: example.com", ["host example.com"]],
   ["connect ENETUNREACH 169.254.169.254:80 - Local (0.0.0.0:0)", ["host 169.254.169.254"]],

@@ -3,7 +3,7 @@ import { createCalls, createText, createTools, recordClock } from "./prelude-par
 
 const parts = { camelName, createCalls, createText, createTools, recordClock };
 
-/** The source of a function that takes the host's functions and gives those of the prelude. */
+/** The source of a function that takes the functions of the host and returns those that programs use. */
 export function preludeSource(): string {
   const sources = Object.entries(parts).map(([name, part]) => `${name}: ${part}`);
   return `((host) => (${prelude})(host, { ${sources.join(", ")} }))`;

@@ -50,7 +50,7 @@ export class RealmCalls {
   }
 
   /** Waits for one answer: the recorded one of a replay, else the first to arrive. */
-  wait(ms: number): { readonly number: number; readonly answer: unknown } | undefined {
+  wait(ms: number): { readonly number: number; readonly answer: string } | undefined {
     const wanted = this.#clock.nextArrival;
     const candidates = this.#open.filter(({ number }) => wanted === undefined || number === wanted);
     const chosen = candidates.length > 0 ? candidates : this.#open;
@@ -60,9 +60,10 @@ export class RealmCalls {
       },
     };
     this.#hall.wait(some, ms);
-    const arrived = chosen.find(({ pending }) => pending.done);
+    const first = this.#hall.firstOf(chosen.map(({ pending }) => pending));
+    const arrived = chosen.find(({ pending }) => pending === first);
     if (!arrived) return undefined;
-    const answer = arrived.pending.take();
+    const answer = arrived.pending.takeText();
     this.#clock.noteArrival(arrived.number);
     this.#open = this.#open.filter((call) => call !== arrived);
     const queued = this.#queued.shift();

@@ -32,13 +32,15 @@ export interface RealmOrder {
   readonly tools?: readonly ToolEntry[] | undefined;
 }
 
-const memoryBytesMax = 128 * 1024 * 1024;
 const stackBytesMax = 512 * 1024;
 /** QuickJS asks once in this many calls and loop iterations whether to go on. */
 const stepsPerCheck = 10_000;
 const definitionsMax = 200;
 /** The time to describe a value or an error once a program has ended. */
 const graceMs = 250;
+/** Between two looks at the limits. */
+const jobsAtOnce = 100;
+
 /** For `evalCode`: a script that may use `await` at its top level. Its result is a promise. */
 const asyncScript = 1 << 7;
 const fileName = "program";
@@ -67,7 +69,6 @@ export class Realm {
     this.#options = options;
     this.#calls = new RealmCalls(options);
     this.#runtime = options.quickjs.newRuntime();
-    this.#runtime.setMemoryLimit(memoryBytesMax);
     this.#runtime.setMaxStackSize(stackBytesMax);
     this.#runtime.setInterruptHandler(() => this.#shallStop());
     this.#context = this.#runtime.newContext();
@@ -212,10 +213,10 @@ export class Realm {
 
   #runJobs(): void {
     while (!this.#stopped && this.#runtime.hasPendingJob()) {
-      const result = this.#runtime.executePendingJobs(1);
+      const result = this.#runtime.executePendingJobs(jobsAtOnce);
       // A job's error is that of the promise it belongs to; a stopped job sets the reason itself.
       if (result.error) result.error.dispose();
-      else this.#shallStopBetweenJobs();
+      else this.#findStop();
     }
   }
 
@@ -227,7 +228,7 @@ export class Realm {
       return;
     }
     const number = this.#context.newNumber(arrived.number);
-    this.#call("settle", number, JSON.stringify(arrived.answer)).dispose();
+    this.#call("settle", number, arrived.answer).dispose();
     number.dispose();
   }
 
@@ -239,10 +240,6 @@ export class Realm {
   #shallStop(): boolean {
     this.#checks++;
     return this.#findStop() !== undefined;
-  }
-
-  #shallStopBetweenJobs(): void {
-    this.#findStop();
   }
 
   #findStop(): Stop | undefined {

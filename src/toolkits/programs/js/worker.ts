@@ -6,6 +6,7 @@ import {
   newQuickJSWASMModuleFromVariant,
   newVariant,
   type QuickJSSyncVariant,
+  type QuickJSWASMModule,
 } from "quickjs-emscripten-core";
 import type * as Sucrase from "sucrase";
 import { ClockRecorder, HallPort } from "../hall-port.ts";
@@ -23,8 +24,17 @@ const post = (report: ThreadReport): void => parentPort?.postMessage(report);
 const clock = new ClockRecorder();
 const hall = new HallPort(start, post, () => clock.markRefusal());
 const variant = variantModule.default as unknown as QuickJSSyncVariant;
+type WasmMemory = ReturnType<QuickJSWASMModule["getWasmMemory"]>;
+/** Node's types lack its value. */
+const { WebAssembly: web } = globalThis as unknown as {
+  WebAssembly: { Memory: new (pages: { initial: number; maximum: number }) => WasmMemory };
+};
+/** From 16 to 128 MiB, in pages of 64 KiB. QuickJS's own limit counts next to nothing when compiled to WebAssembly. */
+const wasmMemory = new web.Memory({ initial: 256, maximum: 2_048 });
+// V8 would also count the buffers that a growing memory has left behind.
+hall.outsideHeap = () => wasmMemory.buffer.byteLength;
 const quickjs = await newQuickJSWASMModuleFromVariant(
-  newVariant(variant, { wasmBinary: readWasm() }),
+  newVariant(variant, { wasmBinary: readWasm(), wasmMemory }),
 );
 let random = createRandom(start.seed);
 const openRealm = (): Realm => new Realm({ quickjs, hall, clock, random: () => random() });

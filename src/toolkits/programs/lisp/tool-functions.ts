@@ -52,8 +52,8 @@ export function defineToolFunctions(hall: HallPort): ToolFunctions {
   );
   defineFunction(
     "GUILDHALL:JREF json &rest path",
-    (m, json, path) => path.reduce((inner, key) => part(m, inner, key), json),
-    '(jref x "results" 0 "title"): a part of JSON, or NIL.',
+    (m, json, path) => path.reduce((inner, key) => part(m, inner, key), dataOf(m, json, path)),
+    '(jref x "results" 0 "title"): a part of JSON, or NIL. A string is read as JSON.',
   );
   defineFunction(
     "GUILDHALL:INPUT &rest path",
@@ -240,6 +240,11 @@ function showPart(m: Machine, hall: HallPort, part: Value): Value {
   if (!(handle instanceof Str)) return m.typeError(part, "(OR STRING HASH-TABLE)");
   askHall(m, hall, { kind: "show", handle: handle.toString() });
   return part;
+}
+
+/** Many servers return JSON as text; looking into it as a string would find nothing, silently. */
+function dataOf(m: Machine, json: Value, path: readonly Value[]): Value {
+  return json instanceof Str && path.length > 0 ? decode(m, json) : json;
 }
 
 /** By key in an object, by index in an array; a negative index counts from the end. */

@@ -39,7 +39,7 @@ const lisp = createLisp({
 });
 const tools = defineToolFunctions(hall);
 /** Live cells of this number fit into the thread's heap. */
-const cells = 5_000_000;
+const cells = Math.floor((start.heapMbMax / 512) * 5_000_000);
 /** Per evaluation, because a model reads the answer. */
 const definitionsMax = 200;
 /** Forms that most programs use: the first use of a form costs a hundred times the next. */
@@ -104,6 +104,7 @@ function evaluate({
       package: name?.toUpperCase(),
     });
   lastPackage = ended.package;
+  hall.reportHeap();
   // A redefinition is a new object, too.
   const defined = listDefined().filter((one) => !known.has(one));
   const leftOut = defined.length - definitionsMax;

@@ -1,0 +1,159 @@
+import http from "node:http";
+import { syncBuiltinESMExports } from "node:module";
+import { createLog } from "../../src/base/log.ts";
+import type { ServerConfig } from "../../src/config/schema.ts";
+import { createHall, type Hall } from "../../src/hall/hall.ts";
+import { type HttpListener, listenHttp } from "../../src/server/http/listener.ts";
+import { allRights } from "../../src/server/rights.ts";
+import { HttpLine } from "./http-line.ts";
+import { createLine, type LineEnd, type Network } from "./line.ts";
+import type { SimDisk } from "./sim-disk.ts";
+import type { SimLedger } from "./sim-ledger.ts";
+import type { SimServer } from "./sim-server.ts";
+import type { SimSocket } from "./sim-socket.ts";
+
+export interface SimHallOptions {
+  readonly network: Network;
+  readonly disk: SimDisk;
+  readonly ledger: SimLedger;
+  readonly servers: readonly SimServer[];
+  readonly configs: Readonly<Record<string, ServerConfig>>;
+  /** Tokens that are valid now. */
+  readonly tokens: ReadonlySet<string>;
+  broken(text: string): void;
+}
+
+/** One life of the hall: its process, with its listener and its ends of all connections. */
+export class SimHall {
+  readonly hall: Hall;
+  readonly #options: SimHallOptions;
+  readonly #listener: HttpListener;
+  readonly #http: http.Server;
+  readonly #life: Life;
+  readonly #lines = new Set<LineEnd>();
+  readonly #httpLines = new Set<HttpLine>();
+
+  private constructor(
+    options: SimHallOptions,
+    parts: {
+      readonly hall: Hall;
+      readonly listener: HttpListener;
+      readonly http: http.Server;
+      readonly life: Life;
+    },
+  ) {
+    this.#options = options;
+    this.hall = parts.hall;
+    this.#listener = parts.listener;
+    this.#http = parts.http;
+    this.#life = parts.life;
+  }
+
+  static async open(options: SimHallOptions): Promise<SimHall> {
+    const { disk, ledger, servers, configs, tokens } = options;
+    const log = createLog({ level: "silent" });
+    const life: Life = { isOver: false };
+    disk.install();
+    const created = captureServer(options.network);
+    syncBuiltinESMExports();
+    const hall = await createHall({
+      log,
+      toolkits: [],
+      servers: configs,
+      openCarrier: async (config) => {
+        const name = config.type === "stdio" ? config.args[0] : undefined;
+        const server = servers.find((known) => known.name === name);
+        if (!server) throw new Error("unknown server");
+        const carrier = await server.open();
+        if (!life.isOver) return carrier;
+        await carrier.stop();
+        return new Promise(() => {});
+      },
+      trust: { ledger },
+      store: disk.settings,
+      // A call that hangs is not more interesting for hanging longer.
+      timeoutMs: 8_000,
+      hasOwnResources: false,
+      listsPrograms: false,
+    });
+    const listener = await listenHttp({
+      server: hall.server,
+      log,
+      version: "0",
+      host: "127.0.0.1",
+      port: 0,
+      token: "of the user",
+      findOwner: (token) =>
+        tokens.has(token) ? { principal: token, rights: allRights } : undefined,
+    });
+    return new SimHall(options, { hall, listener, http: created(), life });
+  }
+
+  /** A connection of the hall, which ends with it. */
+  add(line: LineEnd): void {
+    this.#lines.add(line);
+  }
+
+  connectLine(): LineEnd {
+    const [hallEnd, clientEnd] = createLine(this.#options.network);
+    this.add(hallEnd);
+    hallEnd.watchCancelled((id) =>
+      this.#options.broken(`the hall answered ${String(id)} after it had read its cancellation`),
+    );
+    this.hall.server.accept(hallEnd);
+    return clientEnd;
+  }
+
+  connectHttp(token: string): HttpLine {
+    const connect = (socket: SimSocket): void => void this.#http.emit("connection", socket);
+    const line = new HttpLine(this.#options.network, connect, token);
+    this.#httpLines.add(line);
+    return line;
+  }
+
+  /** More than this must never wait for a client. */
+  findOverlong(bytesMax: number): number {
+    return [...this.#lines].filter(({ queuedBytesMax }) => queuedBytesMax > bytesMax).length;
+  }
+
+  /** The process ends between two of its steps. Its servers and clients notice later. */
+  async crash(): Promise<void> {
+    const { network, disk, ledger } = this.#options;
+    for (const line of this.#lines) line.drop();
+    for (const line of this.#httpLines) {
+      line.cut();
+      void line.close();
+    }
+    this.#life.isOver = true;
+    this.#http.close();
+    ledger.hallEnded();
+    await disk.crash();
+    await network.time.endHall();
+  }
+
+  async close(): Promise<void> {
+    await this.#listener.close();
+    await this.hall.close();
+  }
+}
+
+interface Life {
+  /** The process has ended. */
+  isOver: boolean;
+}
+
+/** Hands out the next HTTP server, which listens to nothing but simulated sockets. */
+function captureServer({ time }: Network): () => http.Server {
+  const { createServer } = http;
+  let created: http.Server | undefined;
+  const create = (...args: Parameters<typeof createServer>): http.Server => {
+    created = createServer(...args);
+    created.listen = (...given: unknown[]) => {
+      (given.at(-1) as () => void)();
+      return created as http.Server;
+    };
+    return created;
+  };
+  time.replace(http, { createServer: create });
+  return () => created as http.Server;
+}
