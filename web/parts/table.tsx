@@ -26,14 +26,23 @@ export function Table<Row>(props: {
   const box = useRef<HTMLDivElement>(null);
   const { top, height, width, overscan } = useView(box);
   // By key: lines that arrive above it must not move the focus to another one.
-  const [active, setActive] = useState("");
+  const [active, setActive] = useState(selected ?? "");
   const columns = props.columns.filter(({ isWide }) => !isWide || width > 720);
   const template = columns.map((column) => column.width).join(" ");
   const first = Math.max(0, Math.floor(top / rowPx) - overscan);
   const last = Math.min(rows.length, Math.ceil((top + height) / rowPx) + overscan);
-  const shown = rows.slice(first, last).map((row) => ({ row, key: keyOf(row) }));
-  // One line can always be reached with Tab, even if the active one is out of view or gone.
-  const reachable = shown.some(({ key }) => key === active) ? active : shown[0]?.key;
+  // One line can always be reached with Tab. The active one stays in the document when it is out of view, so that it
+  // keeps the focus.
+  const at = active === "" ? -1 : rows.findIndex((row) => keyOf(row) === active);
+  const indexes = Array.from({ length: last - first }, (_, offset) => first + offset);
+  if (at !== -1 && at < first) indexes.unshift(at);
+  if (at >= last) indexes.push(at);
+  const shown = indexes.flatMap((index) => {
+    const row = rows[index];
+    return row === undefined ? [] : [{ row, key: keyOf(row), index }];
+  });
+  const reachable = at === -1 ? shown[0]?.key : active;
+  const slots = useSlots(shown.map(({ key }) => key));
   useAnchor(box, rows, keyOf);
 
   function press(event: KeyboardEvent): void {
@@ -46,13 +55,10 @@ export function Table<Row>(props: {
       End: rows.length,
     };
     const step = steps[event.key];
-    const at = Math.max(
-      0,
-      rows.findIndex((row) => keyOf(row) === reachable),
-    );
-    const row = rows[at];
+    const from = at === -1 ? first : at;
+    const row = rows[from];
     if (event.key === "Enter" && row !== undefined) open?.(row);
-    else if (step !== undefined) move(at + step);
+    else if (step !== undefined) move(from + step);
     else return;
     event.preventDefault();
   }
@@ -88,29 +94,26 @@ export function Table<Row>(props: {
         </div>
       </div>
       <div role="rowgroup" style={{ position: "relative", height: `${rows.length * rowPx}px` }}>
-        {shown.map(({ row, key }, offset) => {
-          const index = first + offset;
-          return (
-            <div
-              key={key}
-              role="row"
-              class="line"
-              data-index={index}
-              aria-rowindex={index + 2}
-              aria-selected={key === selected}
-              tabIndex={key === reachable ? 0 : -1}
-              style={{ top: `${index * rowPx}px`, gridTemplateColumns: template }}
-              onFocus={() => setActive(key)}
-              onClick={() => open?.(row)}
-            >
-              {columns.map((column) => (
-                <div role="gridcell" key={column.title} class={column.isRight ? "right" : ""}>
-                  {column.show(row)}
-                </div>
-              ))}
-            </div>
-          );
-        })}
+        {shown.map(({ row, key, index }) => (
+          <div
+            key={slots.get(key)}
+            role="row"
+            class="line"
+            data-index={index}
+            aria-rowindex={index + 2}
+            aria-selected={key === selected}
+            tabIndex={key === reachable ? 0 : -1}
+            style={{ top: `${index * rowPx}px`, gridTemplateColumns: template }}
+            onFocus={() => setActive(key)}
+            onClick={() => open?.(row)}
+          >
+            {columns.map((column) => (
+              <div role="gridcell" key={column.title} class={column.isRight ? "right" : ""}>
+                {column.show(row)}
+              </div>
+            ))}
+          </div>
+        ))}
       </div>
     </div>
   );
@@ -119,6 +122,20 @@ export function Table<Row>(props: {
 /** `--row` in the tokens. */
 const rowPx = 38;
 const headPx = 34;
+
+/**
+ * A number for the element of each line. A line that comes into view takes the element of one that left it, which costs
+ * less than a new one; a line that stays keeps its own, and with it the focus.
+ */
+function useSlots(keys: readonly string[]): ReadonlyMap<string, number> {
+  const slots = useRef<ReadonlyMap<string, number>>(new Map());
+  const before = slots.current;
+  const shown = new Set(keys);
+  const free = [...before].filter(([key]) => !shown.has(key)).map(([, slot]) => slot);
+  let next = Math.max(-1, ...before.values()) + 1;
+  slots.current = new Map(keys.map((key) => [key, before.get(key) ?? free.pop() ?? next++]));
+  return slots.current;
+}
 
 /** Keeps the lines in view where they are when others arrive above them. */
 function useAnchor<Row>(
