@@ -124,6 +124,8 @@ export interface PersonDecision {
   readonly kind: "reviewed" | "granted" | "revoked" | "reset";
   readonly subjects: readonly string[];
   readonly reason: string;
+  /** Default: the person whose hall this is. */
+  readonly caller?: string | undefined;
 }
 
 export interface ProjectRecords {
@@ -158,10 +160,14 @@ export async function recordInProject(
 
 async function appendDecision(
   store: Store,
-  { kind, subjects, reason }: PersonDecision,
+  { kind, subjects, reason, caller = localUser() }: PersonDecision,
 ): Promise<void> {
-  const caller = `user ${userInfo().username}`;
   for (const subject of subjects) await store.audit.append({ kind, subject, caller, reason });
+}
+
+/** The person whose hall this is, as the audit names them. */
+export function localUser(): string {
+  return `user ${userInfo().username}`;
 }
 
 async function saveFailures(

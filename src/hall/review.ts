@@ -20,7 +20,7 @@ import { projectFiles } from "../upstream/program.ts";
 import { approvalOf, describeSource, hiddenValues } from "../upstream/source.ts";
 import type { Discovery } from "./discover.ts";
 import { findLaunchedPackage, type LaunchedPackage, writePin } from "./package-pin.ts";
-import { openProjectLedger, recordInProject } from "./project-store.ts";
+import { openProjectLedger, type PersonDecision, recordInProject } from "./project-store.ts";
 import {
   compareModules,
   findModules,
@@ -40,6 +40,8 @@ const byCommand = "by command";
 export interface Reviewer {
   /** Where the person answers, for the audit. Default: by command. */
   readonly place?: string;
+  /** Who answers, for the audit. Default: the person whose hall this is. */
+  readonly by?: string | undefined;
   /** The names of the servers that may start, of those never approved here or changed since. */
   chooseStarts(requests: readonly StartRequest[]): Promise<readonly string[]>;
   /** All that waits for approval, on one screen. Has an entry for each approved server. */
@@ -109,7 +111,7 @@ export async function takeOver(
   const entries = await adopt(found, ledger);
   const subjects = found.map(({ name }) => name);
   await recordInProject(settings, {
-    decision: { kind: "reviewed", subjects, reason: reviewer?.place ?? byCommand },
+    decision: decisionOf(subjects, reviewer),
   });
   return { ...session, entries };
 }
@@ -229,9 +231,14 @@ export async function reviewDiscoveries(
     .filter(([file, digest]) => entries.modules?.[file] !== digest)
     .map(([file]) => file);
   const subjects = [...[...approved, ...texts].map(({ name }) => name), ...loaded];
-  const decision = { kind: "reviewed", subjects, reason: reviewer?.place ?? byCommand } as const;
+  const decision = decisionOf(subjects, reviewer);
   await recordInProject(settings, { decision, discoveries });
   return { reviews, modules: loaded, texts: texts.map(({ name }) => name) };
+}
+
+function decisionOf(subjects: readonly string[], reviewer: Reviewer | undefined): PersonDecision {
+  const { place: reason = byCommand, by: caller } = reviewer ?? {};
+  return { kind: "reviewed", subjects, reason, caller };
 }
 
 async function applyDecision(

@@ -1,3 +1,4 @@
+import { userInfo } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { PageEvent, PageMethods } from "../../src/hall/page/contract.ts";
 import { createPageHost } from "../../src/hall/page/host.ts";
@@ -5,7 +6,7 @@ import type { Settings } from "../../src/hall/settings.ts";
 import type { PageCaller } from "../../src/server/http/page-sessions.ts";
 import { allRights } from "../../src/server/rights.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
-import { createLibraryToolkit } from "../servers/toolkits.ts";
+import { createEchoToolkit, createLibraryToolkit } from "../servers/toolkits.ts";
 import { callRow } from "../store/rows.ts";
 
 const user: PageCaller = { principal: "user", rights: allRights, session: "s1" };
@@ -15,7 +16,7 @@ let site: TestHall;
 let page: ReturnType<typeof createPageHost>;
 
 beforeAll(async () => {
-  site = await startHall({ toolkits: [createLibraryToolkit()] });
+  site = await startHall({ toolkits: [createLibraryToolkit(), createEchoToolkit()] });
   page = createPageHost({ hall: site.hall, followTrust: async () => {} }, {
     folder: "/p",
   } as Settings);
@@ -108,4 +109,27 @@ test("a call shows what the sandbox of its server denied meanwhile", async () =>
     .poll(async () => (await ask("callTree", { root: "confined", at })).denials)
     .toMatchObject([{ server: "files", reason: "sandbox denied: read /etc/shadow" }]);
   expect((await ask("callTree", { root: "other", at })).denials).toEqual([]);
+});
+
+test("the audit names the person who answered in the page, not the hall's token", async () => {
+  const { approvals, registry, store } = site.hall;
+  const answer = async (principal: string): Promise<void> => {
+    const { pending } = approvals.ask({
+      target: registry.getTool("echo.echo"),
+      argumentsHash: principal,
+      caller: "a client",
+      client: "a client",
+      preview: "",
+      callerPreview: "",
+      why: "",
+    });
+    await ask("approve", { token: pending.token, answer: "once" }, { ...user, principal });
+  };
+  await answer("token");
+  await answer("anna@example.com");
+  const rows = await store.audit.list({ outcome: "answered", limit: 10 });
+  expect(rows.map(({ caller, reason }) => `${caller}: ${reason}`)).toEqual([
+    `user ${userInfo().username}: "once" in the page`,
+    'anna@example.com: "once" in the page',
+  ]);
 });

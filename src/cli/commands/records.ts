@@ -1,8 +1,12 @@
-import { userInfo } from "node:os";
 import { errorTable, HallError, messageOf } from "../../base/errors.ts";
 import { formatBytes, formatTime, plural } from "../../base/text.ts";
 import { askHall } from "../../hall/admin-client.ts";
-import { moveProjectStore, openProjectStore, withProjectStore } from "../../hall/project-store.ts";
+import {
+  localUser,
+  moveProjectStore,
+  openProjectStore,
+  withProjectStore,
+} from "../../hall/project-store.ts";
 import { loadSettings } from "../../hall/settings.ts";
 import type {
   AuditRow,
@@ -218,7 +222,7 @@ export async function runAuditAccept(options: JsonOption): Promise<void> {
     return store.audit.accept({
       kind: "accepted",
       subject: "store",
-      caller: `user ${userInfo().username}`,
+      caller: localUser(),
       reason: `${problem}; details name its last known row`,
     });
   });

@@ -12,7 +12,7 @@ import { notifyHall } from "../admin-client.ts";
 import { getGroup, type MovedTool, moveTool, openGroups } from "../groups.ts";
 import { openProjectLedger } from "../project-store.ts";
 import { withApprovedTexts } from "../project-texts.ts";
-import type { Area, PageParts } from "./area.ts";
+import { type Area, deciderOf, type PageParts } from "./area.ts";
 import { spreadOut } from "./map.ts";
 
 /** The groups of tools: where each tool is, and the files that people edit. */
@@ -94,14 +94,19 @@ export function agentArea({ hall, settings }: PageParts): Area<AgentMethods> {
     saveAgent: {
       scope: "admin",
       fields: { name: "string", text: "string", seen: "string" },
-      async run({ name, text, seen }, { principal }) {
+      async run({ name, text, seen }, caller) {
         if (text.length > textMax)
           throw new HallError("TOO_LARGE", "the file of an agent has at most 200,000 characters");
         const folded = await readAgent(settings, name);
         const merged = mergeTexts(seen, text, folded.text);
         const saved = await save(settings, folded, merged.text);
         const reason = "edited in the page";
-        await hall.note({ kind: "changed", subject: saved.file, caller: principal, reason });
+        await hall.note({
+          kind: "changed",
+          subject: saved.file,
+          caller: deciderOf(caller),
+          reason,
+        });
         return { ...saved, conflicts: merged.conflicts };
       },
     },

@@ -2,6 +2,7 @@ import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { PageCaller } from "../../server/http/page-sessions.ts";
 import type { Project } from "../project.ts";
+import { localUser } from "../project-store.ts";
 import type { Settings } from "../settings.ts";
 
 /** The parts of a hall that the areas of the page use. */
@@ -27,6 +28,11 @@ export type Area<Methods> = {
       }
     : never;
 };
+
+/** Who decides, as the audit names them. The hall's own token belongs to the person whose hall this is. */
+export function deciderOf({ principal }: Pick<PageCaller, "principal">): string {
+  return principal === "token" ? localUser() : principal;
+}
 
 /** The type of a field; with `?` it may be missing. */
 export type Field = `${"string" | "number" | "boolean" | "object" | "strings"}${"" | "?"}`;

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { addServers, type EditOptions, editServer } from "../config-edit.ts";
 import { entryFrom, readPasted, splitWords } from "../import/pasted.ts";
 import { switchTools } from "../shown-tools.ts";
-import type { Area, PageParts } from "./area.ts";
+import { type Area, deciderOf, type PageParts } from "./area.ts";
 
 /** Changes of the config. A person sees what would be written, and writes exactly that. */
 export interface ConfigMethods {
@@ -57,11 +57,11 @@ export function configArea(parts: PageParts): Area<ConfigMethods> {
     makeChange: {
       scope: "admin",
       fields: { change: "object", seen: "string" },
-      async run({ change, seen }, { principal }) {
+      async run({ change, seen }, caller) {
         const made = await applyChange(parts, change, { seen });
         const subject = subjectOf(change, made);
         const reason = `${change.kind} in the page`;
-        await hall.note({ kind: "changed", subject, caller: principal, reason });
+        await hall.note({ kind: "changed", subject, caller: deciderOf(caller), reason });
         return made;
       },
     },

@@ -4,7 +4,7 @@ import { type NamedToken, openNamedTokens } from "../../server/http/tokens.ts";
 import { presetsOf } from "../settings.ts";
 import { setExposure } from "../shown-tools.ts";
 import { createToken, revokeToken } from "../together/shared-tokens.ts";
-import type { Area, PageParts } from "./area.ts";
+import { type Area, deciderOf, type PageParts } from "./area.ts";
 
 /** How clients see the hall and connect to it: faces, presets, tokens, lines to copy. */
 export interface ExposedMethods {
@@ -77,21 +77,21 @@ export function exposedArea({ hall, folder, settings }: PageParts): Area<Exposed
     createToken: {
       scope: "admin",
       fields: { name: "string", scopes: "strings", days: "number?" },
-      async run({ name, scopes, days }, { principal }) {
+      async run({ name, scopes, days }, caller) {
         const expiresAt = days === undefined ? undefined : Date.now() + days * dayMs;
         const token = await createToken(await settings(), name, { scopes, expiresAt });
         const reason = `token with ${scopes.join(", ")}, created in the page`;
-        await hall.note({ kind: "granted", subject: name, caller: principal, reason });
+        await hall.note({ kind: "granted", subject: name, caller: deciderOf(caller), reason });
         return { token };
       },
     },
     revokeToken: {
       scope: "admin",
       fields: { name: "string" },
-      async run({ name }, { principal }) {
+      async run({ name }, caller) {
         await revokeToken(await settings(), name);
         const reason = "token revoked in the page";
-        await hall.note({ kind: "revoked", subject: name, caller: principal, reason });
+        await hall.note({ kind: "revoked", subject: name, caller: deciderOf(caller), reason });
         return {};
       },
     },

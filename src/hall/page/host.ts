@@ -7,7 +7,7 @@ import { answerApproval, createHandlers } from "../admin-handlers.ts";
 import type { Project } from "../project.ts";
 import type { Settings } from "../settings.ts";
 import { agentArea } from "./agents.ts";
-import { type Area, checkFields, type Field, type PageParts } from "./area.ts";
+import { type Area, checkFields, deciderOf, type Field, type PageParts } from "./area.ts";
 import { configArea } from "./config.ts";
 import type { PageMethods } from "./contract.ts";
 import { createPageEvents } from "./events.ts";
@@ -87,13 +87,13 @@ export function createPageHost(
     approve: {
       scope: "admin",
       fields: { token: "string", answer: "string" },
-      async run(params, { principal, person }) {
+      async run(params, caller) {
         const waiting = hall.approvals.pending().find(({ token }) => token === params.token);
-        const answered = await answerApproval(hall, params, { person, client });
+        const answered = await answerApproval(hall, params, { person: caller.person, client });
         const reason = `"${params.answer}" in the page`;
         const details = { argumentsHash: waiting?.argumentsHash ?? null };
-        const entry = { kind: "answered", subject: answered.tool, caller: principal, reason };
-        await hall.note({ ...entry, details });
+        const entry = { kind: "answered", subject: answered.tool, reason, details };
+        await hall.note({ ...entry, caller: deciderOf(caller) });
         return answered;
       },
     },

@@ -4,7 +4,7 @@ import { camelName, lispName } from "../../toolkits/programs/names.ts";
 import type { Language } from "../../toolkits/programs/protocol.ts";
 import { readableTool } from "../../trust/trust.ts";
 import { type SavedFilePlace, saveProgram } from "../project-texts.ts";
-import type { Area, PageParts } from "./area.ts";
+import { type Area, deciderOf, type PageParts } from "./area.ts";
 
 /** The functions of programs, and saving one as a tool. Programs run as calls of an evaluator. */
 export interface ProgramMethods {
@@ -84,13 +84,18 @@ export function programArea({ hall, folder, settings }: PageParts): Area<Program
         description: "string?",
         act: "boolean?",
       },
-      async run({ name, language, code, description, act }, { principal }) {
+      async run({ name, language, code, description, act }, caller) {
         if (language !== "lisp" && language !== "js")
           throw new HallError("INVALID_PARAMS", `unknown language "${language}" (lisp or js)`);
         const mode = act ? "act" : "explore";
         const saved = await saveProgram(folder, { name, language, code, description, mode });
         const reason = `saved as ${saved.file} in the page`;
-        await hall.note({ kind: "changed", subject: saved.tool, caller: principal, reason });
+        await hall.note({
+          kind: "changed",
+          subject: saved.tool,
+          caller: deciderOf(caller),
+          reason,
+        });
         return saved;
       },
     },

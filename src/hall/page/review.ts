@@ -6,7 +6,7 @@ import { verifyServers } from "../build.ts";
 import { type ReviewSummary, summariseReview } from "../changes.ts";
 import type { ModuleReview, ProjectText } from "../project-texts.ts";
 import type { Decisions, Reviewer, ServerReview, StartRequest } from "../review.ts";
-import type { Area, PageParts } from "./area.ts";
+import { type Area, deciderOf, type PageParts } from "./area.ts";
 import type { PageError } from "./contract.ts";
 
 /**
@@ -76,6 +76,8 @@ export function reviewArea(parts: PageParts): Area<ReviewMethods> {
   let state: ReviewState = { kind: "idle" };
   let open: Open | undefined;
   let run = 0;
+  /** Gave the last answer. */
+  let decider: string | undefined;
 
   function become(next: ReviewState): void {
     state = next;
@@ -105,7 +107,10 @@ export function reviewArea(parts: PageParts): Area<ReviewMethods> {
     try {
       const { reviews, down } = await verifyServers(await parts.settings(), {
         server,
-        reviewer: createReviewer((question) => ask(ofRun, question)),
+        reviewer: createReviewer(
+          (question) => ask(ofRun, question),
+          () => decider,
+        ),
         progress: {
           done: () => {},
           waiting: (servers) => say({ kind: "working", servers: servers.map(({ name }) => name) }),
@@ -141,23 +146,31 @@ export function reviewArea(parts: PageParts): Area<ReviewMethods> {
     answerReview: {
       scope: "admin",
       fields: { id: "string", answer: "object" },
-      async run({ id, answer }) {
+      async run({ id, answer }, caller) {
         if (open?.id !== id)
           throw new HallError("CONFLICT", "this question is not open any more", {
             hint: "Look at the review again.",
           });
-        open.answer(readAnswer(answer));
+        const read = readAnswer(answer);
+        decider = deciderOf(caller);
+        open.answer(read);
         return state;
       },
     },
   };
 }
 
-function createReviewer(ask: (question: ReviewQuestion) => Promise<ReviewAnswer>): Reviewer {
+function createReviewer(
+  ask: (question: ReviewQuestion) => Promise<ReviewAnswer>,
+  decider: () => string | undefined,
+): Reviewer {
   const agrees = async (question: ReviewQuestion): Promise<boolean> =>
     (await ask(question)).approved.length > 0;
   return {
     place: "in the page",
+    get by() {
+      return decider();
+    },
     chooseStarts: async (starts) => (await ask({ about: "starts", starts })).approved,
     mayTakeOver: (found) =>
       agrees({
