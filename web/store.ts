@@ -11,6 +11,7 @@ import type { LogEntry } from "../src/hall/server-logs.ts";
 import type { Progress } from "../src/tool.ts";
 import { ask, Failure, followEvents, Offline, SignedOut } from "./api.ts";
 import { type First, firstCalls, readFirst } from "./first.ts";
+import { addLines } from "./log-lines.ts";
 
 /**
  * The one store of the page. Answers of the hall are kept by method and parameters; an event marks
@@ -259,7 +260,7 @@ function hear(event: PageEvent): void {
     if (event.what === "calls") refreshCalls();
   } else if (event.type === "calls") addCalls(event.calls);
   else if (event.type === "progress") progress = new Map(progress).set(event.key, event.progress);
-  else addLines(event.lines);
+  else lines = addLines(lines, event.lines);
   for (const listener of eventListeners) listener(event);
   changed();
 }
@@ -373,11 +374,6 @@ export function useProgress(key: string): Progress | undefined {
 
 /** Lines of servers since the page was opened. */
 let lines: readonly LogEntry[] = [];
-const linesMax = 5_000;
-
-function addLines(added: readonly LogEntry[]): void {
-  lines = [...lines, ...added].slice(-linesMax);
-}
 
 export function useLines(server: string): readonly LogEntry[] {
   return useStore(() => lines.filter((line) => line.server === server));

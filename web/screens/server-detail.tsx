@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PageMethods } from "../../src/hall/page/contract.ts";
 import type { PageServer } from "../../src/hall/page/servers.ts";
 import { ask } from "../api.ts";
+import { joinLog, newestOf } from "../log-lines.ts";
 import { useAction } from "../parts/action.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Problem, Steps } from "../parts/problem.tsx";
@@ -242,11 +243,7 @@ function Log({ name }: { readonly name: string }) {
   const live = useLines(name);
   const box = useRef<HTMLDivElement>(null);
   const [isFollowing, setFollowing] = useState(true);
-  const lines = useMemo(() => {
-    const kept = data?.lines ?? [];
-    const last = kept.at(-1)?.at ?? 0;
-    return [...kept, ...live.filter(({ at }) => at > last)].slice(-1_000);
-  }, [data, live.at(-1)]);
+  const lines = useMemo(() => joinLog(data?.lines ?? [], live), [data, newestOf(live)]);
   // The kept log is old as soon as the server writes; read it when the log is opened again.
   useEffect(() => () => refresh("logs"), []);
   useEffect(() => {
