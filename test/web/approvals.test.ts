@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { shareSite, useBrowser } from "./site.ts";
+import { callTool, shareSite, useBrowser } from "./site.ts";
 
 useBrowser();
 
@@ -13,34 +13,9 @@ const erase = {
   annotations: { destructiveHint: true },
 };
 
-/** Calls a tool as a client over HTTP; resolves with the answer. */
-async function call(url: string, shelf: string): Promise<string> {
-  const response = await fetch(`${url}/mcp`, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": "tools/call",
-      "mcp-name": "shop__erase",
-    },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "tools/call",
-      params: {
-        name: "shop__erase",
-        arguments: { shelf },
-        _meta: {
-          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-          "io.modelcontextprotocol/clientInfo": { name: "test client", version: "1" },
-          "io.modelcontextprotocol/clientCapabilities": {},
-        },
-      },
-    }),
-  });
-  return response.text();
-}
+/** Erases a shelf as a client would. */
+const call = (url: string, shelf: string): Promise<string> =>
+  callTool(url, "shop__erase", { shelf });
 
 const open = shareSite({
   config: {

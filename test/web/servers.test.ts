@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import type { PageMethods } from "../../src/hall/page/contract.ts";
 import { startOAuthServer } from "../servers/oauth-server.ts";
 import { until } from "../servers/until.ts";
-import { openSite, type Site, shareSite, useBrowser } from "./site.ts";
+import { isLive, openSite, type Site, shareSite, useBrowser } from "./site.ts";
 
 useBrowser();
 
@@ -158,7 +158,7 @@ test("a config that was edited meanwhile is not overwritten, and a hall that is 
   await page.getByText("Reconnecting").first().waitFor();
   await page.getByLabel("Name").fill("typed");
   await site.restart();
-  await page.getByText("Live").waitFor();
+  await isLive(page);
   expect(await page.getByLabel("Command, URL or JSON").inputValue()).toBe("node half-typed");
   expect(await page.getByLabel("Name").inputValue()).toBe("typed");
   await page.getByRole("button", { name: "Show the change" }).click();

@@ -1,20 +1,22 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { openSite, useBrowser } from "./site.ts";
+import { isLive, shareSite, useBrowser } from "./site.ts";
 
 useBrowser();
 
+const open = shareSite({ isSignedOut: true });
+
 test("guildhall open signs in one browser, once, with a cookie that scripts cannot read", async () => {
-  await using site = await openSite({ isSignedOut: true });
+  const site = open();
   const { page, context } = site;
   await page.goto(site.url);
   await page.getByRole("heading", { name: "Sign in to Guildhall" }).waitFor();
 
   const address = await site.open();
   await page.goto(address);
-  await page.getByText("Live").waitFor();
+  await isLive(page);
   await page.reload();
-  await page.getByText("Live").waitFor();
+  await isLive(page);
   // The code does not stay in the address.
   expect(page.url()).not.toContain(address.split("/").at(-1));
   const [cookie] = await context.cookies(`${site.url}/api/page`);
@@ -30,15 +32,17 @@ test("guildhall open signs in one browser, once, with a cookie that scripts cann
   const token = (await site.run("token", "show")).trim();
   await page.getByLabel("Or paste a token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByText("Live").waitFor();
+  await isLive(page);
   expect(
     readFileSync(`${site.folder}/home/data/guildhall/page-sessions.json`, "utf8"),
   ).not.toContain(cookie?.value);
 });
 
 test("many hidden pages leave connections to the one that is shown", async () => {
-  await using site = await openSite();
+  const site = open();
   const { context, page } = site;
+  await page.goto(await site.open());
+  await isLive(page);
   await context.addInitScript(`
     Object.defineProperty(document, "visibilityState", {
       get: () => (sessionStorage.isShown ? "visible" : "hidden"),
@@ -52,11 +56,11 @@ test("many hidden pages leave connections to the one that is shown", async () =>
   }
   await page.evaluate("sessionStorage.isShown = 'yes'");
   await page.reload();
-  await page.getByText("Live").waitFor();
+  await isLive(page);
   // A hidden page that is shown now follows the hall too.
   const last = hidden.at(-1);
   await last?.evaluate(
     "sessionStorage.isShown = 'yes'; document.dispatchEvent(new Event('visibilitychange'))",
   );
-  await last?.getByText("Live").waitFor();
+  if (last) await isLive(last);
 });

@@ -50,6 +50,8 @@ export interface SiteOptions {
 const worker = new URL("../../dist/store-worker.js", import.meta.url);
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
+const waitMsMax = 90_000;
+
 let browser: Browser;
 
 /** Call it at the top of a test file. */
@@ -126,18 +128,21 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
     locale: "en-GB",
     timezoneId: "UTC",
   });
+  // Guards against hanging only, also on a busy machine.
+  context.setDefaultTimeout(waitMsMax);
   const page = await context.newPage();
   watchFaults(page, url, faults);
   const open = async (): Promise<string> =>
     (JSON.parse(await run("open", "--json")) as { url: string }).url;
   if (!isSignedOut) {
     await page.goto(await open());
-    await page.getByText("Live").waitFor();
+    await isLive(page);
   }
   const close = async (): Promise<void> => {
     await context.close();
     await hall[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
+    // Servers of a hall that was killed end a moment later, and may still write.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   };
   return {
     folder,
@@ -164,6 +169,40 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
       expect(faults).toEqual([]);
     },
   };
+}
+
+/** Resolves once the page follows the hall. */
+export function isLive(page: Page): Promise<void> {
+  return page.getByText("Live", { exact: true }).waitFor();
+}
+
+/** Calls a tool as a client over HTTP; resolves with the answer. */
+export async function callTool(url: string, name: string, args: JsonObject): Promise<string> {
+  const response = await fetch(`${url}/mcp`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": name,
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: {
+        name,
+        arguments: args,
+        _meta: {
+          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientInfo": { name: "test client", version: "1" },
+          "io.modelcontextprotocol/clientCapabilities": {},
+        },
+      },
+    }),
+  });
+  return response.text();
 }
 
 /** Writes them as a hall of this project would. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { expectNoProblems } from "./axe.ts";
-import { shareSite, useBrowser } from "./site.ts";
+import { isLive, shareSite, useBrowser } from "./site.ts";
 
 useBrowser();
 
@@ -216,6 +216,12 @@ test("the audit is whole, and a token is created, shown once and revoked", async
   await site.show("audit/audit");
   await page.getByRole("row", { name: /revoked.*ci/ }).click();
   await page.getByText("token revoked in the page").last().waitFor();
+  await page.getByRole("button", { name: "Close" }).focus();
+  await page.keyboard.press("Escape");
+  await page.getByRole("region", { name: /^Row/ }).waitFor({ state: "hidden" });
+  await expect
+    .poll(() => page.evaluate("document.activeElement?.textContent"))
+    .toContain("revoked");
 
   // A screen that was shown before is read again.
   await site.show("audit/trust");
@@ -233,7 +239,7 @@ test("neither a lost answer nor one that is older than an event leaves a gap", a
   const { page } = site;
   await site.show("settings");
   await page.reload();
-  await page.getByText("Live").waitFor();
+  await isLive(page);
   // The call ends after the hall has answered and before the page has the answer.
   await page.route(
     "**/api/page/calls",

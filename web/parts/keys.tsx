@@ -19,6 +19,7 @@ export function Keys() {
       else if (event.key === "g") goneAt = Date.now();
       else if (event.key === "?") setShown(true);
       else if (event.key === "/") focusSearch();
+      else if (event.key === "Escape" && !document.querySelector("dialog[open]")) closeDetail();
       else return;
       event.preventDefault();
     };
@@ -57,6 +58,18 @@ function Key({ keys, does }: { readonly keys: readonly string[]; readonly does: 
 
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName);
+}
+
+/** The list has the focus again, at the line that was open. */
+function closeDetail(): void {
+  const button = document.querySelector<HTMLElement>('.detail [aria-label="Close"]');
+  if (!button) return;
+  const line = (): HTMLElement | null => document.querySelector('.table .line[tabindex="0"]');
+  // Shown again in the frame after the address has changed.
+  addEventListener("hashchange", () => requestAnimationFrame(() => line()?.focus()), {
+    once: true,
+  });
+  button.click();
 }
 
 function focusSearch(): void {
