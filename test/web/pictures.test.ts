@@ -165,6 +165,8 @@ test("a waiting call and a review look as they did", async () => {
 async function prepare(page: Page, { width, height, scheme }: (typeof looks)[number]) {
   await page.setViewportSize({ width, height });
   await page.emulateMedia({ colorScheme: scheme });
+  // Nothing is there that changes under the pointer.
+  await page.mouse.move(0, 0);
   await page.evaluate(hideWhatVaries);
 }
 

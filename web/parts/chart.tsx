@@ -74,15 +74,13 @@ export function Chart(props: {
   const last = series.map((one) => `${one.label} ${one.values.at(-1) ?? 0}`).join(", ");
   return (
     <>
-      {series.length > 1 && (
-        <div class="legend" aria-hidden="true">
-          {series.map((one) => (
-            <span key={one.label} style={{ "--tone": `var(--${one.tone})` }}>
-              {one.label}
-            </span>
-          ))}
-        </div>
-      )}
+      <div class="legend" aria-hidden="true">
+        {series.map((one) => (
+          <span key={one.label} style={{ "--tone": `var(--${one.tone})` }}>
+            {one.label}
+          </span>
+        ))}
+      </div>
       <div ref={box} class="chart" role="img" aria-label={`${label}: now ${last}`} />
     </>
   );

@@ -53,7 +53,7 @@ export function Overview({ openMenu }: ScreenProps) {
                 label="95th percentile of the time of a call in the last hour"
                 times={minutes.map(({ at }) => at)}
                 series={[
-                  { label: "ms", values: minutes.map(({ p95Ms }) => p95Ms), tone: "accent" },
+                  { label: "p95 in ms", values: minutes.map(({ p95Ms }) => p95Ms), tone: "accent" },
                 ]}
               />
             </div>

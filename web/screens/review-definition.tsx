@@ -47,8 +47,14 @@ export function Definition(props: {
           <div key={field} class="stack tight">
             <h3>{field}</h3>
             <div class="sides">
-              <Code label={`${field} before`} text={write(before)} tone="removed" />
-              <Code label={`${field} now`} text={write(now)} tone="added" />
+              <div class="stack tight">
+                <span class="faint small">Before</span>
+                <Code label={`${field} before`} text={write(before)} tone="removed" />
+              </div>
+              <div class="stack tight">
+                <span class="faint small">Now</span>
+                <Code label={`${field} now`} text={write(now)} tone="added" />
+              </div>
             </div>
           </div>
         ))}
