@@ -53,21 +53,18 @@ export function createLog({
     }
     sink.write(secrets.scrub(line));
   };
-  return createLevels(levels.indexOf(level), {}, write);
+  return createLevels(levels.indexOf(level), "", write);
 }
 
-function createLevels(lowest: number, fixed: Fields, write: (line: string) => void): Log {
+/** `fixed` is the text of fields that all lines have. */
+function createLevels(lowest: number, fixed: string, write: (line: string) => void): Log {
   const at = (level: LogLevel): WriteLine => {
     if (levels.indexOf(level) < lowest) return () => {};
     return (first: Fields | string, message?: string): void => {
       const [fields, msg] = typeof first === "string" ? [{}, first] : [first, message];
-      const line = Object.assign({ level, time: Date.now() }, fixed, fields, { msg });
-      const isPlain = Object.values(line).every((value) => plainKinds.has(typeof value));
-      // A replacer costs as much as the rest of a short line.
-      const text = isPlain
-        ? JSON.stringify(line)
-        : JSON.stringify(line, (_key, value: unknown) => writable(value));
-      write(`${text}\n`);
+      write(
+        `{"level":"${level}","time":${Date.now()}${fixed}${fieldsText(fields)}${fieldText("msg", msg)}}\n`,
+      );
     };
   };
   return {
@@ -76,11 +73,31 @@ function createLevels(lowest: number, fixed: Fields, write: (line: string) => vo
     info: at("info"),
     warn: at("warn"),
     error: at("error"),
-    child: (fields) => createLevels(lowest, { ...fixed, ...fields }, write),
+    child: (fields) => createLevels(lowest, fixed + fieldsText(fields), write),
   };
 }
 
-const plainKinds: ReadonlySet<string> = new Set(["string", "number", "boolean", "undefined"]);
+/** Field by field: V8 takes three times as long to write a line as one object. */
+function fieldsText(fields: Fields): string {
+  let text = "";
+  for (const key in fields) text += fieldText(key, (fields as Record<string, unknown>)[key]);
+  return text;
+}
+
+/** Nothing for what JSON cannot write, such as undefined. The names of fields are in our code. */
+function fieldText(name: string, value: unknown): string {
+  const text = valueText(value);
+  return text === undefined ? "" : `,"${name}":${text}`;
+}
+
+function valueText(value: unknown): string | undefined {
+  if (typeof value === "string" && plainText.test(value)) return `"${value}"`;
+  if (typeof value === "string" || typeof value === "number") return JSON.stringify(value);
+  return JSON.stringify(value, (_key, inner: unknown) => writable(inner));
+}
+
+/** Text that JSON writes as it is. */
+const plainText = /^[ !#-[\]-~]*$/;
 
 let shared: LogSink | undefined;
 

@@ -333,10 +333,8 @@ export function handleModern(
   if (!handler) throw unknownMethod(method);
   requireScope(request.rights, "call", method);
   const { signature } = parts;
-  const result = handler(params, request, parts);
-  return result instanceof Promise
-    ? result.then((value) => addModernEnvelope(method, value, signature))
-    : addModernEnvelope(method, result, signature);
+  request.exchange.finish = (result) => addModernEnvelope(method, result, signature);
+  return handler(params, request, parts);
 }
 
 /** Dispatches again after discovery if a name is unknown and a server that may have it is still being listed. */

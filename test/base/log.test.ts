@@ -31,6 +31,7 @@ test("a line has its level, the fields of its log and its own, and what went wro
   log.debug("left out");
   log.child({ upstream: "github" }).warn({ err: failure, size: 1n }, "call failed");
   log.info("plain");
+  log.info({ text: 'a "b"\n\\\u2028é', not: Number.NaN, is: true, none: null, gone: undefined });
   expect(lines.map((line) => JSON.parse(line))).toEqual([
     {
       level: "warn",
@@ -45,6 +46,14 @@ test("a line has its level, the fields of its log and its own, and what went wro
       msg: "call failed",
     },
     { level: "info", time: expect.any(Number), msg: "plain" },
+    {
+      level: "info",
+      time: expect.any(Number),
+      text: 'a "b"\n\\\u2028é',
+      not: null,
+      is: true,
+      none: null,
+    },
   ]);
 });
 

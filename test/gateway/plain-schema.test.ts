@@ -77,3 +77,26 @@ test("every error of a value is named, but only the first of a huge one", async 
   expect(await errorsOf(3)).toBe(3);
   expect(await errorsOf(3_000)).toBe(1);
 });
+
+test("the length of a text is its number of characters, not of UTF-16 units", async () => {
+  const check = compile({ type: "string", minLength: 3, maxLength: 5 }, () => {});
+  const [short, long] = [
+    "must NOT have fewer than 3 characters",
+    "must NOT have more than 5 characters",
+  ];
+  const lone = "\u{1F600}".slice(0, 1);
+  for (const [text, problem] of [
+    ["ab", short],
+    ["abc", undefined],
+    ["abcde", undefined],
+    ["abcdef", long],
+    ["\u{1F600}".repeat(2), short],
+    ["\u{1F600}".repeat(3), undefined],
+    ["\u{1F600}".repeat(5), undefined],
+    ["\u{1F600}".repeat(6), long],
+    [`${lone}\u{1F600}a`, undefined],
+    [lone.repeat(2), short],
+    [lone.repeat(6), long],
+  ] as const)
+    expect(await check(text), text).toEqual(problem ? [{ path: "", message: problem }] : []);
+});

@@ -41,8 +41,9 @@ export class SessionStream implements Timed {
   readonly #options: SessionStreamOptions;
   readonly #owner: StreamOwner;
   readonly #number: number;
-  readonly #pending: Set<Id>;
-  readonly #isPost: boolean;
+  /** The requests that this stream answers; none for a GET. */
+  readonly requests: readonly Id[];
+  #isAnswered = false;
   #response: ServerResponse | undefined;
   #sink: EventStream | undefined;
   /** When a POST without an answer becomes an event stream. */
@@ -55,18 +56,16 @@ export class SessionStream implements Timed {
   /** The last event that reached a socket. */
   #written = 0;
 
-  /** `pending` are the requests that this stream answers; none for a GET. */
   constructor(
     number: number,
-    pending: readonly Id[],
+    requests: readonly Id[],
     owner: StreamOwner,
     options: SessionStreamOptions,
   ) {
     this.#number = number;
     this.#owner = owner;
     this.#options = options;
-    this.#pending = new Set(pending);
-    this.#isPost = this.#pending.size > 0;
+    this.requests = requests;
   }
 
   get isOpen(): boolean {
@@ -79,7 +78,7 @@ export class SessionStream implements Timed {
   }
 
   get isDone(): boolean {
-    return this.#isPost && this.#pending.size === 0;
+    return this.#isAnswered;
   }
 
   /** Uses the POST's response: plain JSON if the answer comes soon and alone, else an event stream. */
@@ -105,7 +104,8 @@ export class SessionStream implements Timed {
 
   send(frame: string, kind: FrameKind, about: Id | undefined): void {
     const isAnswer = kind === "result" || typeof kind === "number";
-    if (isAnswer && about !== undefined) this.#pending.delete(about);
+    // A batch is answered once, under the id of its first request.
+    if (isAnswer && about !== undefined && about === this.requests[0]) this.#isAnswered = true;
     if (isAnswer && this.isDone && this.#response && !this.#sink && this.#sequence === 0) {
       sendJson(this.#response, kind === -32600 || kind === -32700 ? 400 : 200, frame);
       this.#release();
@@ -123,7 +123,7 @@ export class SessionStream implements Timed {
 
   /** No answer will come. */
   abandon(): void {
-    this.#pending.clear();
+    this.#isAnswered = true;
     if (!this.#sink && this.#response && !this.#response.headersSent)
       this.#open(this.#response, this.#written);
     this.#end();
@@ -160,7 +160,7 @@ export class SessionStream implements Timed {
     // An empty event with an id: from now on the client can resume.
     if (canPoll) this.#sink.send({ id: this.#eventId(last), retry: retryMs, data: "" });
     for (const logged of this.#log) if (logged.sequence > last) this.#write(logged, false);
-    if (canPoll && this.#isPost && !this.isDone) {
+    if (canPoll && this.requests.length > 0 && !this.isDone) {
       this.#poll = setTimeout(() => this.#sink?.end(), this.#options.pollAfterMs);
       this.#poll.unref();
     }

@@ -39,7 +39,6 @@ interface Session {
 /** Legacy connections over HTTP, identified by `Mcp-Session-Id`: one client, many streams. */
 export class Sessions {
   readonly #options: SessionsOptions;
-  /** In order of last use, so the first one idles longest. */
   readonly #sessions = new Map<string, Session>();
   readonly #sweep: NodeJS.Timeout;
 
@@ -115,16 +114,15 @@ export class Sessions {
   #find(id: string | undefined, caller: Identity): Session | Refusal {
     if (id === undefined)
       return invalidRequest(400, "Mcp-Session-Id is missing: send initialize first");
-    if (!/^[\x21-\x7e]{1,256}$/.test(id))
-      return invalidRequest(400, "Mcp-Session-Id must be visible ASCII");
     const session = this.#sessions.get(id);
     // Another caller's session is indistinguishable from one that does not exist.
-    if (!session || !isSameCaller(session.caller, caller))
-      return invalidRequest(404, "unknown session: send initialize again");
-    session.usedAt = performance.now();
-    this.#sessions.delete(id);
-    this.#sessions.set(id, session);
-    return session;
+    if (session && isSameCaller(session.caller, caller)) {
+      session.usedAt = performance.now();
+      return session;
+    }
+    return /^[\x21-\x7e]{1,256}$/.test(id)
+      ? invalidRequest(404, "unknown session: send initialize again")
+      : invalidRequest(400, "Mcp-Session-Id must be visible ASCII");
   }
 
   /**
@@ -144,7 +142,9 @@ export class Sessions {
       )
       .sort(
         (a, b) =>
-          countOf(b.principal) - countOf(a.principal) || Number(a.isUsed) - Number(b.isUsed),
+          countOf(b.principal) - countOf(a.principal) ||
+          Number(a.isUsed) - Number(b.isUsed) ||
+          a.usedAt - b.usedAt,
       );
     if (first) this.#forget(first);
     return first !== undefined;
@@ -169,6 +169,12 @@ export class Sessions {
   }
 }
 
+function requestIds(parsed: Message | readonly Message[]): readonly Id[] {
+  if (Array.isArray(parsed)) return (parsed as readonly Message[]).flatMap(requestIds);
+  const message = parsed as Message;
+  return message.kind === "request" ? [message.id] : [];
+}
+
 function header({ headers }: IncomingMessage, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
@@ -182,7 +188,7 @@ class SessionStreams implements Channel {
   readonly #options: SessionsOptions;
   readonly #general: SessionStream;
   readonly #byRequest = new SlotMap<Id, SessionStream>();
-  readonly #byNumber = new Map<number, SessionStream>();
+  readonly #byNumber = new SlotMap<number, SessionStream>();
   #nextNumber = 0;
   #incoming: ServerResponse | undefined;
   #receiver: Receiver | undefined;
@@ -237,16 +243,13 @@ class SessionStreams implements Channel {
   }
 
   #release(stream: SessionStream): void {
-    for (const [id, owner] of this.#byRequest.entries())
-      if (owner === stream) this.#byRequest.delete(id);
+    for (const id of stream.requests) this.#byRequest.delete(id);
   }
 
   /** Opens the stream for a POST's answers; false if it contains no request. */
   post(parsed: Message | readonly Message[], response: ServerResponse): boolean | Refusal {
-    const messages = Array.isArray(parsed) ? (parsed as readonly Message[]) : [parsed as Message];
-    const ids = messages.flatMap((message) => (message.kind === "request" ? [message.id] : []));
-    const [first] = ids;
-    if (first === undefined) return false;
+    const ids = requestIds(parsed);
+    if (ids.length === 0) return false;
     // Refused here, because the running request needs its stream.
     const running = ids.find((id) => this.#byRequest.has(id));
     if (running !== undefined)
@@ -255,8 +258,7 @@ class SessionStreams implements Channel {
         `a request with the id ${JSON.stringify(running)} is still running`,
         { id: running },
       );
-    // A batch is answered once, under the id of its first request.
-    const stream = this.#create([first]);
+    const stream = this.#create(ids);
     for (const id of ids) this.#byRequest.set(id, stream);
     stream.answerOn(response);
     return true;
@@ -286,9 +288,9 @@ class SessionStreams implements Channel {
     this.#receiver?.closed();
   }
 
-  #create(pending: readonly Id[]): SessionStream {
+  #create(requests: readonly Id[]): SessionStream {
     const number = this.#nextNumber++;
-    const stream: SessionStream = new SessionStream(number, pending, this, this.#options);
+    const stream: SessionStream = new SessionStream(number, requests, this, this.#options);
     this.#byNumber.set(number, stream);
     return stream;
   }
@@ -299,7 +301,7 @@ class SessionStreams implements Channel {
 
   /** Keeps the last finished streams for clients that resume them. */
   ended(): void {
-    const done = [...this.#byNumber].filter(([, stream]) => stream.isDone);
+    const done = this.#byNumber.entries().filter(([, stream]) => stream.isDone);
     let bytes = done.reduce((sum, [, stream]) => sum + stream.keptBytes, 0);
     let left = done.length;
     for (const [number, stream] of done) {
