@@ -85,6 +85,8 @@ export interface Call {
   loadingMs?: number;
   /** Set in place for a call that is sent on as JSON: the request and the record share one text. */
   written?: Written | undefined;
+  /** The outcome is only passed on, so it may be a `TextOutcome`. */
+  readonly takesText?: boolean | undefined;
 }
 
 /** A value and its JSON text. The text is used for this very object only. */
@@ -183,6 +185,8 @@ export interface CallContext {
   readonly flow?: Flow | undefined;
   /** The arguments as JSON, for upstreams. Set in place. */
   written?: Written | undefined;
+  /** As in `Call`. Set in place. */
+  takesText?: boolean | undefined;
 }
 
 /** The state of a running task. */
@@ -254,6 +258,46 @@ export interface Outcome {
   readonly _meta?: JsonObject;
   readonly [field: string]: unknown;
 }
+
+/**
+ * A result with text only, as the JSON that a server sent. Only for a call whose answer is passed on: a
+ * copy by spreading would be empty.
+ */
+export class TextOutcome implements Outcome {
+  readonly #json: string;
+  #content: readonly JsonObject[] | undefined;
+  readonly [field: string]: unknown;
+
+  private constructor(json: string) {
+    this.#json = json;
+  }
+
+  /** Undefined for any other result, and for text that is not JSON. */
+  static read(json: string): TextOutcome | undefined {
+    return textResult.test(json) ? new TextOutcome(json) : undefined;
+  }
+
+  get json(): string {
+    return this.#json;
+  }
+
+  get content(): readonly JsonObject[] {
+    this.#content ??= (JSON.parse(this.#json) as Outcome).content;
+    return this.#content;
+  }
+
+  toJSON(): Outcome {
+    return { content: this.content };
+  }
+}
+
+/** Everything but quotes, backslashes and control characters, and escapes. */
+const jsonString = /"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\uffff]*)*"/
+  .source;
+const textItem = `\\{"type":"text","text":${jsonString}\\}`;
+const textResult = new RegExp(
+  `^\\{"content":\\[${textItem}(?:,${textItem})*\\](?:,"isError":false)?\\}$`,
+);
 
 export type Health = (
   | { readonly state: "available" }

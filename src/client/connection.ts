@@ -9,6 +9,7 @@ import {
   type LogLevel,
   logLevels,
   type TaskNews,
+  TextOutcome,
 } from "../tool.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
 import { isId, type Notification, type Request } from "../wire/message.ts";
@@ -205,6 +206,12 @@ export class McpConnection {
           return this.#finish(answer, { method, params, caller, call, extras }, progressToken);
         this.#calls.end(progressToken, call);
         return this.#conclude(readResult(method, answer), call);
+      },
+      // It has no envelope, no `_meta` and no error that would have to be looked at.
+      readUnparsed: (json) => {
+        const outcome = caller.takesText ? TextOutcome.read(json) : undefined;
+        if (outcome) this.#calls.end(progressToken, call);
+        return outcome;
       },
       failed: (error) => this.#endFailed(error, call, progressToken),
     };

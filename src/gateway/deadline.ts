@@ -64,6 +64,7 @@ function narrow(context: CallContext, { scope, caller, nest }: Narrowed): CallCo
     caller,
     flow: context.flow,
     written: undefined,
+    takesText: undefined,
   };
   return narrowed;
 }

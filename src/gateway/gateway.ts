@@ -188,6 +188,7 @@ const runTool: Next<ResolvedCall> = (call, context) => {
   if (toolkit.source === "upstream") {
     call.written = writeOnce(call.arguments);
     context.written = call.written;
+    context.takesText = call.takesText;
   }
   return toolkit.call(tool, call.arguments, context);
 };

@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { isSecretName, mayNameSecrets } from "../base/secret-signs.ts";
 import { type CallRow, type Store, unknownName } from "../store/store.ts";
-import type { Call, Outcome } from "../tool.ts";
+import { type Call, type Outcome, TextOutcome } from "../tool.ts";
 import type { Stage } from "./stage.ts";
 
 export interface Recording {
@@ -134,9 +134,13 @@ function describe(
     code: "error" in ended ? codeOf(ended.error) : null,
     ms: ms - (call.loadingMs ?? 0),
     bytesIn: Buffer.byteLength(text),
-    bytesOut: outcome ? jsonSize(outcome) : 0,
+    bytesOut: outcome ? outcomeSize(outcome) : 0,
     planner: call.planner ?? null,
   };
+}
+
+function outcomeSize(outcome: Outcome): number {
+  return outcome instanceof TextOutcome ? outcome.json.length : jsonSize(outcome);
 }
 
 function outcomeOf(outcome: Outcome | undefined): CallRow["outcome"] {

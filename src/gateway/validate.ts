@@ -1,6 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import type { Outcome } from "../tool.ts";
+import { type Outcome, TextOutcome } from "../tool.ts";
 import type { Compile } from "./compiler.ts";
 import { type EndStage, type ResolvedCall, type ResolvedStage, uncounted } from "./stage.ts";
 
@@ -60,6 +60,7 @@ function refuse(call: ResolvedCall, errors: readonly FieldError[]): never {
 export const checkResult = (validators: Validators): EndStage => ({
   begin: (call) => ({
     succeeded(outcome) {
+      if (outcome instanceof TextOutcome && !call.target.tool.outputSchema) return outcome;
       if (!Array.isArray(outcome?.content))
         throw new HallError("BAD_ANSWER", `${call.name} returned a result without "content"`);
       checkContent(outcome, call);

@@ -4,8 +4,8 @@ import { Scope } from "../base/scope.ts";
 import { createIds } from "../base/text.ts";
 import { spellingFor, spellName } from "../registry/shown-names.ts";
 import type { PromptTarget } from "../registry/toolkit-entry.ts";
-import type { Call, CallContext, Outcome, Toolkit } from "../tool.ts";
-import { addField } from "../wire/message.ts";
+import { type Call, type CallContext, type Outcome, TextOutcome, type Toolkit } from "../tool.ts";
+import { addField, Prepared } from "../wire/message.ts";
 import type { Exchange } from "../wire/requests.ts";
 import { type Asking, askLegacy, readResponses, type Work } from "./asking.ts";
 import {
@@ -38,14 +38,15 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
     const name = readString(params, "name");
     const args = params.arguments ?? {};
     if (!isObject(args)) throw new HallError("INVALID_PARAMS", "arguments must be an object");
-    const call = createCall(name, args, request, { face: faceOf(params, parts) });
+    const isTask = request.version === "2025-11-25" && isObject(params.task);
+    // The result answers this very request: nothing else reads it.
+    const takesText = request.era === "legacy" && !isTask;
+    const call = createCall(name, args, request, { face: faceOf(params, parts), takesText });
     const work = (context: CallContext): Promise<Outcome> =>
       parts.gateway.call(call, context).then((outcome) => fitOutcome(outcome, call, request));
-    if (request.version === "2025-11-25" && isObject(params.task))
-      return startTask(params, request, parts, work);
-    if (request.era === "modern") return runAsking(params, request, parts, work);
-    // The result answers this very request: nothing else reads it.
-    request.exchange.finish = (outcome) => fitOutcome(outcome as Outcome, call, request);
+    if (isTask) return startTask(params, request, parts, work);
+    if (!takesText) return runAsking(params, request, parts, work);
+    request.exchange.finish = (outcome) => writeOutcome(outcome as Outcome, call, request);
     return runAsking(params, request, parts, (context) => parts.gateway.call(call, context));
   },
 
@@ -134,7 +135,7 @@ export function createCall(
   name: string,
   args: JsonObject,
   request: ClientRequest,
-  { timeoutMs, face }: Pick<Call, "timeoutMs" | "face">,
+  { timeoutMs, face, takesText }: Pick<Call, "timeoutMs" | "face" | "takesText">,
 ): Call {
   return {
     id: callIds(),
@@ -143,6 +144,7 @@ export function createCall(
     caller: request.caller,
     timeoutMs,
     face,
+    takesText,
     target: undefined,
   };
 }
@@ -356,6 +358,13 @@ export function whenListed(
 
 export function unknownMethod(method: string): HallError {
   return new HallError("METHOD_NOT_FOUND", `Method not found: ${method.slice(0, 100)}`);
+}
+
+/** Text that every version can read is passed on as it came. */
+function writeOutcome(outcome: Outcome, call: Call, request: ClientRequest): Outcome | Prepared {
+  if (!(outcome instanceof TextOutcome)) return fitOutcome(outcome, call, request);
+  const { json } = outcome;
+  return new Prepared(json.endsWith("]}") ? `${json.slice(0, -1)},"isError":false}` : json);
 }
 
 /** The outcome as a client of this version reads it: `isError` is always there. */

@@ -182,8 +182,8 @@ export function unpackCalls({ numbers, text, common }: PackedCalls): PackedValue
 export function digestArguments(text: string): string | null {
   try {
     const value: unknown = JSON.parse(text);
-    // The same text as `writeSorted`, written by V8.
-    return isSorted(value) ? hashText(JSON.stringify(value)) : hashOf(value);
+    // V8 has written it, so with sorted keys it is the text of `writeSorted`.
+    return isSorted(value) ? hashText(text) : hashOf(value);
   } catch {
     return null;
   }

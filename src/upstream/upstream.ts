@@ -8,15 +8,16 @@ import type { Handshake } from "../client/handshake.ts";
 import { hasValidHeaders } from "../client/headers.ts";
 import { tasksExtension } from "../client/tasks.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import type {
-  CallContext,
-  Health,
-  ListKind,
-  Outcome,
-  Prompt,
-  Resource,
-  Tool,
-  Toolkit,
+import {
+  type CallContext,
+  type Health,
+  type ListKind,
+  type Outcome,
+  type Prompt,
+  type Resource,
+  TextOutcome,
+  type Tool,
+  type Toolkit,
 } from "../tool.ts";
 import { pinOf } from "../trust/pin.ts";
 import type { InstalledPackage } from "../trust/review.ts";
@@ -288,6 +289,7 @@ class UpstreamServer implements Upstream {
 
   #takeOutcome(result: JsonObject, { outputSchema }: Tool): Outcome {
     const outcome = result as JsonObject & Outcome;
+    if (outcome instanceof TextOutcome) return outcome;
     // The gateway refuses a result without content.
     for (const item of Array.isArray(outcome.content) ? outcome.content : [])
       if (item?.type === "resource_link" || item?.type === "resource") this.#addLink(item);

@@ -1,10 +1,11 @@
 import { HallError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import { formatBytes } from "../base/text.ts";
 import type { Channel, Limits, Outgoing } from "./channel.ts";
 import {
+  type CallParams,
   callFrame,
+  decodeFrame,
   edgesOf,
   type Id,
   type IsNotification,
@@ -17,6 +18,7 @@ import {
   type RpcError,
   readEdges,
   requestFrame,
+  splitAnswer,
   type UnreadableId,
 } from "./message.ts";
 import {
@@ -198,10 +200,20 @@ export class Peer implements RequestSender {
       this.#refuseOversize(edgesOf(bytes));
       return;
     }
-    const parsed = parseFrame(bytes, this.#limits, this.#options.isNotification ?? never);
+    const text = decodeFrame(bytes);
+    if (this.#takeUnparsed(text)) return;
+    const parsed = parseFrame(bytes, this.#limits, this.#options.isNotification ?? never, text);
     if ("kind" in parsed && parsed.kind === "invalid")
       this.#options.junk?.(bytes.toString("utf8", 0, junkShown));
     this.receive(owner === undefined ? parsed : withOwner(parsed, owner));
+  }
+
+  /** True for an answer whose reader needs no parsed result. */
+  #takeUnparsed(text: string): boolean {
+    const found = this.#pending.size > 0 && !this.#isClosed ? splitAnswer(text) : undefined;
+    if (!found || !this.#pending.answerUnparsed(found.id, found.json)) return false;
+    this.#channel.answered?.(found.id);
+    return true;
   }
 
   /** Receives a message that the transport has parsed itself. */
@@ -322,7 +334,7 @@ export class Peer implements RequestSender {
       frame =
         argumentsText === undefined
           ? requestFrame(id, method, params)
-          : callFrame(id, params as JsonObject, argumentsText);
+          : callFrame(id, params as CallParams, argumentsText);
     } catch (cause) {
       throw new HallError("SERIALIZATION", `cannot serialize the params of ${method} as JSON`, {
         cause,

@@ -228,6 +228,8 @@ export interface AskOptions<T = unknown> {
 export interface AnswerReader<T = unknown> {
   /** Returns what the request resolves with, or throws. */
   answered(result: unknown): T | Promise<T>;
+  /** Reads a result from its text, which may not be JSON. Undefined if it has to be parsed. */
+  readUnparsed?(json: string): T | undefined;
   /** Returns what the request rejects with. */
   failed(error: HallError): unknown;
 }
@@ -284,6 +286,14 @@ export class PendingRequests {
       waiting.reject(
         new HallError("BAD_ANSWER", `the answer to ${method} is malformed: ${outcome.bad}`),
       );
+    return true;
+  }
+
+  /** False if nobody waits for it, or if it has to be parsed. */
+  answerUnparsed(id: Id, json: string): boolean {
+    const result = this.#waiting.get(id)?.reader?.readUnparsed?.(json);
+    if (result === undefined) return false;
+    this.#take(id)?.resolve(result);
     return true;
   }
 

@@ -55,6 +55,24 @@ test("all progress of a short burst arrives, and the last one before the answer"
   expect(client.received.at(-1)?.result).toBeDefined();
 });
 
+test("a result of text arrives as it was sent, whatever else it has", async () => {
+  await using hall = await startRaw();
+  const client = await join(hall);
+  const texts = ['"quoted" \\ /', "line\nbreak \u0000 \u2028 \ud83d\ude00 \ud800", ""];
+  const content = texts.map((text) => ({ type: "text", text }));
+  const results: readonly JsonObject[] = [
+    { content },
+    { content, isError: false },
+    { content, isError: true },
+    { content, json: '{"content":[]}' },
+    { content: [], structuredContent: { a: 1 } },
+  ];
+  for (const result of results) {
+    const answer = await callTool(client, "raw.do", steps({ result }));
+    expect(answer.result).toEqual({ isError: false, ...result });
+  }
+});
+
 test("the reason of a cancellation reaches the server", async () => {
   await using hall = await startRaw();
   const client = await join(hall);

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { TextOutcome } from "../../src/tool.ts";
 import { defaultLimits } from "../../src/wire/channel.ts";
 import {
   addField,
@@ -11,7 +12,80 @@ import {
   parseFrame,
   requestFrame,
   resultFrame,
+  splitAnswer,
 } from "../../src/wire/message.ts";
+
+describe("an answer that is not parsed", () => {
+  const texts = [
+    '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"a \\"b\\" \\u00e9 ü"}]}}',
+    '{"result":{"content":[{"type":"text","text":""},{"type":"text","text":"}"}],"isError":false},"jsonrpc":"2.0","id":0}',
+  ];
+  const read = (text: string): { readonly id: number; readonly content: unknown } | undefined => {
+    const { id, json } = splitAnswer(text) ?? {};
+    const outcome = json === undefined ? undefined : TextOutcome.read(json);
+    return id === undefined || !outcome ? undefined : { id, content: outcome.content };
+  };
+
+  test.each(texts)("has the same id and content: %s", (text) => {
+    expect(parse(text)).toMatchObject({ outcome: { result: { content: read(text)?.content } } });
+    expect(read(text)?.id).toBe((parse(text) as { id: number }).id);
+  });
+
+  test.each([
+    ["an error", '{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"no"}}'],
+    [
+      "a failure",
+      '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"a"}],"isError":true}}',
+    ],
+    [
+      "an image",
+      '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"image","data":"a","mimeType":"b"}]}}',
+    ],
+    [
+      "`_meta`",
+      '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"a"}],"_meta":{}}}',
+    ],
+    [
+      "a line break in a text",
+      '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"a\nb"}]}}',
+    ],
+    [
+      "two results",
+      '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"a"}]},"result":{"content":[{"type":"text","text":"a"}]}}',
+    ],
+    [
+      "an id that is a string",
+      '{"jsonrpc":"2.0","id":"7","result":{"content":[{"type":"text","text":"a"}]}}',
+    ],
+  ])("is none with %s", (_, text) => {
+    expect(read(text)).toBeUndefined();
+  });
+
+  test("is what parsing finds, however it was changed on its way", () => {
+    const piece = fc.constantFrom(...'{}[]",:\\u0a7 \n', '"isError":true', '"id":1', '"result":{}');
+    const edit = fc.record({ at: fc.nat(160), cut: fc.nat(3), put: piece });
+    let accepted = 0;
+    fc.assert(
+      fc.property(fc.constantFrom(...texts), fc.array(edit, { maxLength: 2 }), (text, edits) => {
+        const changed = edits.reduce(
+          (left, { at, cut, put }) => left.slice(0, at) + put + left.slice(at + cut),
+          text,
+        );
+        const found = read(changed);
+        if (!found) return;
+        accepted++;
+        const { id, content } = found;
+        expect(parse(changed)).toMatchObject({
+          kind: "answer",
+          id,
+          outcome: { result: { content } },
+        });
+      }),
+      { numRuns: 500 },
+    );
+    expect(accepted).toBeGreaterThan(20);
+  });
+});
 
 describe("a message that is one", () => {
   test("with id and method is a request", () => {
