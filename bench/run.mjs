@@ -1,4 +1,4 @@
-// npm run bench [-- --only stdio|cold|slo|http|door|http-relay|relay|growth|peers|lock|sandbox|registry|store|lisp|code|programs|planner|policy|tui|page|workflow|commands|soak] [--rounds N] [--json]
+// npm run bench [-- --only stdio|cold|slo|http|door|http-relay|relay|growth|peers|lock|sandbox|registry|store|halls|lisp|code|programs|planner|policy|tui|page|workflow|commands|soak] [--rounds N] [--json]
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -8,6 +8,7 @@ import commands from "./commands.mjs";
 import door from "./door.mjs";
 import { short } from "./figures.mjs";
 import growth from "./growth.mjs";
+import halls from "./halls.mjs";
 import http from "./http.mjs";
 import httpRelay from "./http-relay.mjs";
 import lisp from "./lisp.mjs";
@@ -41,6 +42,7 @@ const scenarios = [
   sandbox,
   registry,
   store,
+  halls,
   lisp,
   code,
   programs,

@@ -10,8 +10,6 @@ import { median, row, short } from "./figures.mjs";
 export default { name: "store", run };
 
 const rows = 1_000_000;
-/** A PostgreSQL to measure as well. Its schema `guildhall_bench` is used; what is in it stays. */
-const databaseUrl = process.env.GUILDHALL_BENCH_DATABASE;
 
 async function run({ rounds = 5 } = {}) {
   const program = await bundle("store-work");
@@ -79,41 +77,8 @@ async function run({ rounds = 5 } = {}) {
         "s",
         { below: 10 },
       ),
-      ...(databaseUrl === undefined ? [] : await measureDatabase(work, rounds)),
     ];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** The same work against a database: by one hall, and by two that share it. */
-async function measureDatabase(work, rounds) {
-  const url = new URL(databaseUrl);
-  url.searchParams.set("schema", "guildhall_bench");
-  const perSecond = async (halls) => {
-    const found = [];
-    for (let round = 0; round < rounds; round++) {
-      const all = await Promise.all(
-        Array.from({ length: halls }, () => work("sustain", String(url), 50_000)),
-      );
-      found.push(all.reduce((sum, each) => sum + each.perSecond, 0));
-    }
-    return median(found);
-  };
-  return [
-    row(
-      "calls recorded in PostgreSQL, durable, without end",
-      await perSecond(1),
-      "calls/s",
-      { atLeast: 10_000 },
-      "one hall",
-    ),
-    row(
-      "the same, two halls on one database",
-      await perSecond(2),
-      "calls/s",
-      { atLeast: 10_000 },
-      "both together",
-    ),
-  ];
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import { Meter, recordCalls } from "../../src/gateway/record.ts";
 import { Archive } from "../../src/store/archive.ts";
-import { packCall } from "../../src/store/calls.ts";
+import { packCalls } from "../../src/store/calls.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { SqliteEngine } from "../../src/store/sqlite-engine.ts";
 import { defaultRetention } from "../../src/store/store.ts";
@@ -24,9 +24,9 @@ async function fill() {
   const engine = new SqliteEngine({ path, isReader: false, notify: console.error });
   const archive = new Archive(engine, defaultRetention);
   for (let done = 0; done < rows; done += 10_000) {
-    const batch = [{ kind: "calls", batch: done, values: [] }];
+    const calls = Array.from({ length: 10_000 }, (_, at) => rowOf(done + at));
+    const batch = [{ kind: "calls", batch: done, calls: packCalls(calls) }];
     for (let i = done; i < done + 10_000; i++) {
-      packCall(rowOf(i), batch[0].values);
       const subject = `kit_${i % 7}.tool_${i % 40}`;
       const entry = { kind: "blocked", subject, caller: "bench 1", reason: "not trusted" };
       batch.push({ kind: "write", id: i, write: { what: "append", entry, at: Date.now() } });

@@ -31,7 +31,12 @@ export type Advice =
     }
   | { readonly do: "retry-after"; readonly seconds: number }
   /** A guildhall command without its program name: `status`, `groups list`. */
-  | { readonly do: "run-command"; readonly command: string };
+  | {
+      readonly do: "run-command";
+      readonly command: string;
+      /** The person who can do the same on the hall's page, because it is their own login or secret. */
+      readonly person?: string;
+    };
 
 /** The advice as one line for a model: tools by their MCP names, commands for its user. */
 export function adviceForModel(next: readonly Advice[]): string {

@@ -18,7 +18,8 @@ export interface SecretKey {
 }
 
 export interface KeptSecret extends SecretKey {
-  readonly kept: "keyring" | "file";
+  /** `database`: a person's, which several halls share. */
+  readonly kept: "keyring" | "file" | "database";
   /** The keyring has an older value, too: it did not answer when this one was stored. */
   readonly isOldInKeyring?: true | undefined;
   /** Milliseconds since 1970. */

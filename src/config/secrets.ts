@@ -258,6 +258,6 @@ export async function readPersonal(
   const found = read.find(({ name }) => name === missing);
   const why = found && "problem" in found ? `cannot be read: ${found.problem}` : "is not set";
   throw new HallError("DENIED", `the secret ${missing} of "${person}" ${why}`, {
-    next: [{ do: "run-command", command: `secret set ${missing} --person "${person}"` }],
+    next: [{ do: "run-command", command: `secret set ${missing} --person "${person}"`, person }],
   });
 }

@@ -69,7 +69,7 @@ export function createHandlers(
     },
     statistics: ({ since, person }) => hall.store.statistics(since, person),
     logs: async ({ server }) => ({ lines: hall.fleet.get(server).stderr() }),
-    page: async () => ({ url: hall.server.pageUrl?.() }),
+    page: async () => ({ url: await hall.server.pageUrl?.() }),
     async restart({ server }) {
       const upstream = hall.fleet.get(server);
       await upstream.restart();

@@ -16,6 +16,7 @@ import { openProjectLedger } from "./project-store.ts";
 import { failedInside, followReviews, planReview } from "./sandbox.ts";
 import { openServerLogs } from "./server-logs.ts";
 import type { Settings } from "./settings.ts";
+import { withOwn } from "./together/team.ts";
 
 /** The result of starting one server to read its lists. */
 export type Discovery = (
@@ -59,9 +60,17 @@ export interface WaitingServer {
 }
 
 /** Starts the servers side by side and reads what each offers. */
-async function discoverServers(
+function discoverServers(
   settings: Settings,
-  { names, mayStart, sandbox, progress }: DiscoverOptions = {},
+  options: DiscoverOptions = {},
+): Promise<readonly Discovery[]> {
+  return withOwn(settings, (own) => discoverWith(own?.logins, settings, options));
+}
+
+async function discoverWith(
+  sharedLogins: FleetOptions["sharedLogins"],
+  settings: Settings,
+  { names, mayStart, sandbox, progress }: DiscoverOptions,
 ): Promise<readonly Discovery[]> {
   const { loaded, log, secrets } = settings;
   const servers = collectServers(loaded);
@@ -75,6 +84,7 @@ async function discoverServers(
     remove: async () => {},
     said: logs.say,
     sandbox,
+    sharedLogins,
     mayStart: (...about) => mayStart?.(...about),
   });
   await fleet.apply({ servers, added: names ?? Object.keys(servers), removed: [], changed: [] });

@@ -107,5 +107,5 @@ export interface HallOptions {
   /** Where logins to upstreams are stored. Default: the user's data folder. */
   readonly tokenFolder?: string;
   /** Where people's own secrets are kept. Default: the user's. */
-  readonly secretStore?: SecretStore;
+  readonly secretStore?: SecretStore | undefined;
 }

@@ -88,7 +88,8 @@ const restoreMs = 100;
 
 /** Builds the path of a call from right to left: toolkits, registry, own tools, gateway, server. */
 export async function createHall(options: HallOptions = {}): Promise<Hall> {
-  const base = await openBase(options);
+  const ownPage = (): string | undefined => server.url && `${server.url}/#/own`;
+  const base = await openBase(options, ownPage);
   const parts = await openRegistrations(base, options);
   const seesAgentsOnly = (): boolean => server.face() === "agents";
   const own = await openOwnTools(base, options, seesAgentsOnly);
@@ -138,7 +139,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
 type Base = Awaited<ReturnType<typeof openBase>>;
 
 /** The registry with built-in toolkits and upstreams, and what every later part shares. */
-async function openBase(options: HallOptions) {
+async function openBase(options: HallOptions, ownPage: () => string | undefined) {
   const {
     toolkits = createBuiltinToolkits(),
     servers = {},
@@ -193,7 +194,9 @@ async function openBase(options: HallOptions) {
     lock,
     secrets,
     tokenFolder: options.tokenFolder,
+    sharedLogins: together?.own.logins,
     secretStore: options.secretStore,
+    ownPage,
     openCarrier: options.openCarrier,
     said,
     changed: () => events.emit({ type: "changed", what: "servers" }),
@@ -204,6 +207,7 @@ async function openBase(options: HallOptions) {
     add: registry.add,
     remove: registry.remove,
   });
+  together?.own.follow(fleet);
   await Promise.all([
     ...toolkits.map((toolkit) => registry.add(toolkit)),
     fleet.apply({ servers, added: Object.keys(servers), removed: [], changed: [] }),

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { messageOf } from "../base/errors.ts";
+import { openSecretStore } from "../base/secret-store.ts";
 import { collectServers, diffServers, isBuiltinOn } from "../config/configured-servers.ts";
 import { watchConfig } from "../config/watch.ts";
 import { isOf } from "../registry/names.ts";
@@ -107,6 +108,7 @@ export async function openAlone({
     lock,
     log,
     secrets,
+    secretStore: together?.own.secrets(openSecretStore()),
     together,
   });
   if (together) await joinOthers(hall, together, settings);

@@ -59,7 +59,7 @@ export async function serveProject(
   const publicUrl = config.auth.url?.replace(/\/$/, "");
   const listening: { url: string } = { url: publicUrl ?? "" };
   const accessTokens = await openAccessTokens(settings, () => listening.url);
-  const sessions = openPageSessions({ token, named, accessTokens });
+  const sessions = openPageSessions({ token, named, accessTokens, shared: together?.page });
   const listener = await listenHttp({
     server,
     log,
@@ -69,7 +69,7 @@ export async function serveProject(
     token,
     open,
     metrics: () => writeMetrics({ version, meter, store, clients: () => server.clientCount }),
-    findOwner: named.find,
+    findOwner: together ? (given) => together.findOwner(named, given) : named.find,
     tls,
     publicUrl,
     accessTokens,
@@ -80,7 +80,7 @@ export async function serveProject(
   listening.url = publicUrl ?? listener.url;
   server.url = listening.url;
   if (together) together.board.url = config.listen.advertise ?? reachableUrl(listener.url);
-  server.pageUrl = () => `${listener.url}/#/sign-in/${sessions.createCode()}`;
+  server.pageUrl = async () => `${listener.url}/#/sign-in/${await sessions.createCode()}`;
   return {
     url: listening.url,
     needsToken: listener.needsToken,

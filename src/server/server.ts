@@ -113,7 +113,7 @@ export class Server {
   /** Where it listens over HTTP, once it does. */
   url: string | undefined;
   /** A new address of its page that signs in one browser, once it has one. */
-  pageUrl: (() => string) | undefined;
+  pageUrl: (() => Promise<string>) | undefined;
   /** Set again when the config changes. */
   presets: Presets = {};
   readonly #lists: ToolLists;

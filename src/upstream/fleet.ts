@@ -1,4 +1,5 @@
 import { HallError } from "../base/errors.ts";
+import { hashOf } from "../base/json.ts";
 import type { Log, Secrets } from "../base/log.ts";
 import { createInOrder, createSlots } from "../base/one-at-a-time.ts";
 import { openSecretStore, type SecretStore } from "../base/secret-store.ts";
@@ -14,7 +15,7 @@ import { loginTarget } from "./issuer.ts";
 import type { Lock } from "./lock.ts";
 import { type Authorizer, createOAuth } from "./oauth.ts";
 import type { SandboxPolicy } from "./sandbox/policy.ts";
-import { createTokenStore } from "./token-store.ts";
+import { createTokenStore, type SharedLogins, type TokenStore } from "./token-store.ts";
 import { createUnusable } from "./unusable.ts";
 import { createUpstream, type Upstream, type UpstreamOptions } from "./upstream.ts";
 
@@ -23,11 +24,24 @@ export interface Fleet {
   all(): readonly Upstream[];
   /** Throws NOT_FOUND with near names. */
   get(name: string): Upstream;
+  /** The logins to a server: the hall's own, or a person's. */
+  tokenStore(url: string, person?: string): TokenStore;
+  /** A login or secret is another one now: the servers that use it connect again. */
+  ownChanged(what: OwnChange): void;
   /** A server that is no toolkit of its own: it is neither listed nor approved here, and closes with the others. */
   openApart(name: string, config: ServerConfig, sandbox?: SandboxPolicy): Upstream;
   /** Applies a new config; unchanged upstreams are not touched. */
   apply(change: FleetChange): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Of a person, or without one of the hall. */
+export interface OwnChange {
+  readonly person?: string | undefined;
+  /** Of the server that the login is for. */
+  readonly url?: string;
+  /** The name of the secret. */
+  readonly secret?: string;
 }
 
 export interface FleetChange {
@@ -47,6 +61,10 @@ export interface FleetOptions {
   readonly secrets?: Secrets | undefined;
   /** Folder of the tokens. Default: in the user's data folder. */
   readonly tokenFolder?: string | undefined;
+  /** Logins that several halls share, instead of that folder. */
+  readonly sharedLogins?: SharedLogins | undefined;
+  /** Where people log in and store their secrets; undefined while there is no such page. */
+  ownPage?(): string | undefined;
   /** Where people's own secrets are kept. Default: the user's. */
   readonly secretStore?: SecretStore | undefined;
   /** Refuse calls of tools that changed since they were listed. Default false. */
@@ -71,6 +89,8 @@ const installationsMax = 3;
 
 export function createFleet(options: FleetOptions): Fleet {
   const upstreams = new Map<string, Upstream>();
+  /** The entries of the running servers. */
+  const configs = new Map<string, ServerConfig>();
   const apart: Upstream[] = [];
   const guard = createGuard();
   /** Serialises changes: a server may take seconds to stop, and the config may change again meanwhile. */
@@ -85,6 +105,7 @@ export function createFleet(options: FleetOptions): Fleet {
         ? createUnusable(name, config, options.lock.servers[name])
         : create(name, config);
     upstreams.set(name, upstream);
+    if (config.type !== "unusable") configs.set(name, config);
     await options.add(upstream);
   }
 
@@ -106,6 +127,7 @@ export function createFleet(options: FleetOptions): Fleet {
       authorizer: createAuthorizer(name, config),
       authorizerOf: (person) => createAuthorizer(name, config, person),
       configOf: (person) => configOf(config, person),
+      ownPage: { url: () => options.ownPage?.(), stateOf: (person) => stateOf(config, person) },
       holdsChanged: options.holdsChanged ?? false,
       said: (line) => options.said?.(name, line),
       changed: () => options.changed?.(),
@@ -123,6 +145,21 @@ export function createFleet(options: FleetOptions): Fleet {
     return withPersonal(config, values);
   }
 
+  async function stateOf(config: ServerConfig, person: string): Promise<string> {
+    const { secretStore = openSecretStore() } = options;
+    const target = loginTarget(config);
+    const logins = target?.oauth?.perPerson && (await tokenStore(target.url, person).read());
+    const secrets = config.perPerson
+      ? secretStore.list().filter((secret) => secret.person === person)
+      : [];
+    return hashOf([logins ?? null, secrets.map(({ changedAt }) => changedAt)]);
+  }
+
+  function tokenStore(url: string, person?: string): TokenStore {
+    const { tokenFolder: folder, sharedLogins: shared } = options;
+    return createTokenStore(url, { folder, person, shared });
+  }
+
   /** A server with its own Authorization header needs no OAuth. */
   function createAuthorizer(
     name: string,
@@ -136,7 +173,7 @@ export function createFleet(options: FleetOptions): Fleet {
       name,
       config: target,
       person,
-      store: createTokenStore(target.url, { folder: options.tokenFolder, person }),
+      store: tokenStore(target.url, person),
       secrets: options.secrets,
     });
   }
@@ -144,6 +181,7 @@ export function createFleet(options: FleetOptions): Fleet {
   async function stop(name: string): Promise<void> {
     const upstream = upstreams.get(name);
     upstreams.delete(name);
+    configs.delete(name);
     await options.remove(name);
     await upstream?.close();
   }
@@ -164,6 +202,17 @@ export function createFleet(options: FleetOptions): Fleet {
               : "Add servers under mcpServers in guildhall.json.",
         },
       );
+    },
+    tokenStore,
+    ownChanged({ url, secret, person }) {
+      for (const [name, config] of configs) {
+        const isLogin = url !== undefined && loginTarget(config)?.url === url;
+        if (!isLogin && !config.perPerson?.includes(secret ?? "")) continue;
+        upstreams
+          .get(name)
+          ?.restart(person)
+          .catch((err: unknown) => options.log.warn({ err }, `could not restart ${name}`));
+      }
     },
     openApart(name, config, sandbox) {
       const upstream = create(name, config, { sandbox, mayStart: () => undefined });

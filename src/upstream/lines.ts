@@ -2,6 +2,7 @@ import { HallError } from "../base/errors.ts";
 import type { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
 import type { CallContext, Caller } from "../tool.ts";
+import { OwnPage, type OwnPageOptions } from "./own-page.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 /**
@@ -15,12 +16,20 @@ export class Lines {
   readonly #lines: Line[];
   /** Those of people with a login or secrets of their own, the longest unused first. */
   readonly #people = new Map<string, Line>();
+  readonly #ownPage: OwnPage | undefined;
   #asks = false;
   #isModernOnly = false;
 
   constructor(options: LinesOptions) {
     this.#options = options;
     this.#lines = [new Line(options.main, false)];
+    const { name: server, isPersonal, ownPage } = options;
+    if (isPersonal && ownPage)
+      this.#ownPage = new OwnPage({
+        ...ownPage,
+        server,
+        restart: (person) => this.restart(person),
+      });
   }
 
   get all(): readonly Line[] {
@@ -33,12 +42,13 @@ export class Lines {
   }
 
   /** Runs work on a connection for the caller, opening it if needed. */
-  use<T>(
-    { scope, caller }: Pick<CallContext, "scope" | "caller">,
-    work: (connection: ServerConnection) => Promise<T>,
-  ): Promise<T> {
-    if (this.#options.isPersonal && caller?.person)
-      return this.#useOwn(caller.person.user, caller, scope, work);
+  use<T>(context: CallContext, work: (connection: ServerConnection) => Promise<T>): Promise<T> {
+    const { scope, caller } = context;
+    const user = this.#options.isPersonal ? caller?.person?.user : undefined;
+    if (caller && user !== undefined) {
+      const use = (): Promise<T> => this.#useOwn(user, caller, scope, work);
+      return this.#ownPage?.run(context, use) ?? use();
+    }
     const isLegacy =
       caller?.isLasting === true && !this.#isModernOnly && this.#options.isSplitByEra();
     if (caller && (this.#asks || this.#options.share === "never"))
@@ -169,6 +179,8 @@ export interface LinesOptions {
   isSplitByEra(): boolean;
   /** True if each person has a login or secrets of their own. */
   readonly isPersonal: boolean;
+  /** The page for people who lack one of them. */
+  readonly ownPage?: Pick<OwnPageOptions, "url" | "stateOf"> | undefined;
   create(isLegacy: boolean, person?: string): Supervisor;
 }
 

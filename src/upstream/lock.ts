@@ -133,3 +133,9 @@ export function lockServer(source: string, handshake: Handshake, offer: Offer): 
 function sorted<T>(items: readonly T[], key: (item: T) => string): readonly T[] {
   return [...items].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
+
+/** What the server said of itself when it was read. */
+export function handshakeOf(server: LockedServer): Handshake {
+  const { era, protocol, info, capabilities, instructions } = server;
+  return { era, version: protocol, info, capabilities, instructions };
+}

@@ -45,8 +45,16 @@ export interface LoginResult {
 export interface BegunLogin {
   /** The page of the issuer. */
   readonly url: URL;
-  /** Takes the parameters of the redirect, after the caller has checked that they answer this login. */
-  finish(answer: URLSearchParams): Promise<LoginResult>;
+  /** For `finishLogin`, in this process or another one. It has secrets. */
+  readonly kept: KeptLogin;
+}
+
+/** As JSON has it. */
+export interface KeptLogin extends Pick<Begun, "client" | "verifier" | "scope"> {
+  /** The server. */
+  readonly target: string;
+  readonly issuer: Omit<Issuer, "found">;
+  readonly redirectUrl: string;
 }
 
 const probeMsMax = 10_000;
@@ -66,7 +74,8 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
       },
     });
     options.show(begun.url);
-    return await begun.finish((await page?.answer) ?? new URLSearchParams());
+    const answer = (await page?.answer) ?? new URLSearchParams();
+    return await finishLogin(begun.kept, answer, { config, store });
   } catch (error) {
     throw await explainOAuth(error, failed);
   } finally {
@@ -83,7 +92,7 @@ interface BeginOptions extends Pick<LoginOptions, "config" | "store"> {
 
 const failed = "login failed";
 
-/** Throws HallError, also when it is finished. */
+/** Throws HallError. */
 export async function beginLogin(options: BeginOptions): Promise<BegunLogin> {
   const { config, store, state } = options;
   try {
@@ -100,17 +109,30 @@ export async function beginLogin(options: BeginOptions): Promise<BegunLogin> {
       { config, logins, issuer, state, redirectUrl },
       wantedScope(config, logins, challenge),
     );
+    const { authorizationUrl: url, client, verifier, scope } = begun;
+    const { found: _found, ...kept } = issuer;
     return {
-      url: begun.authorizationUrl,
-      async finish(answer) {
-        try {
-          const tokens = await exchange(answer, begun, issuer, { config, redirectUrl });
-          return await keepLogin(tokens, begun, issuer, { config, store });
-        } catch (error) {
-          throw await explainOAuth(error, failed);
-        }
-      },
+      url,
+      kept: { target: config.url, client, verifier, scope, issuer: kept, redirectUrl },
     };
+  } catch (error) {
+    throw await explainOAuth(error, failed);
+  }
+}
+
+/** Takes the parameters of the redirect, after the caller has checked that they answer this login. Throws HallError. */
+export async function finishLogin(
+  kept: KeptLogin,
+  answer: URLSearchParams,
+  { config, store }: Pick<LoginOptions, "config" | "store">,
+): Promise<LoginResult> {
+  if (kept.target !== config.url)
+    throw new HallError("CONFLICT", "the server has another address now", {
+      hint: "Begin the login again.",
+    });
+  try {
+    const tokens = await exchange(answer, kept, config);
+    return await keepLogin(tokens, kept, { config, store });
   } catch (error) {
     throw await explainOAuth(error, failed);
   }
@@ -118,16 +140,15 @@ export async function beginLogin(options: BeginOptions): Promise<BegunLogin> {
 
 async function keepLogin(
   tokens: OAuthTokens,
-  begun: Begun,
-  issuer: Issuer,
+  { client: registered, scope, issuer }: KeptLogin,
   { config, store }: Pick<LoginOptions, "config" | "store">,
 ): Promise<LoginResult> {
   // Store only the id of the config's client: its secret stays in the config.
   const client =
-    config.oauth?.clientId === undefined ? begun.client : { client_id: config.oauth.clientId };
+    config.oauth?.clientId === undefined ? registered : { client_id: config.oauth.clientId };
   const account = {
     client,
-    tokens: keep(tokens, tokens.scope ?? begun.scope),
+    tokens: keep(tokens, tokens.scope ?? scope),
     resource: issuer.resource,
   };
   // A login takes minutes: keep changes made meanwhile.
@@ -294,9 +315,8 @@ async function begin(
 /** Exchanges the code for a token, after checking that the response is the issuer's. */
 async function exchange(
   answer: URLSearchParams,
-  { client, verifier }: Begun,
-  { url, metadata, resource }: Issuer,
-  { config, redirectUrl }: { readonly config: RemoteServerConfig; readonly redirectUrl: string },
+  { client, verifier, issuer: { url, metadata, resource }, redirectUrl }: KeptLogin,
+  config: RemoteServerConfig,
 ): Promise<OAuthTokens> {
   const { exchangeAuthorization, validateAuthorizationResponseIssuer } = await loadSdk();
   const iss = answer.get("iss") ?? undefined;

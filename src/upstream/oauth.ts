@@ -244,7 +244,9 @@ function needsLogin(name: string, person: string | undefined, scope?: string): H
   const message = scope === undefined ? "needs login" : `needs login for the scope "${scope}"`;
   const command = person === undefined ? `login ${name}` : `login ${name} --person "${person}"`;
   return new HallError("DENIED", message, {
-    next: [person === undefined ? { do: "login", server: name } : { do: "run-command", command }],
+    next: [
+      person === undefined ? { do: "login", server: name } : { do: "run-command", command, person },
+    ],
     details: { login: `guildhall ${command}`, ...scoped(scope) },
   });
 }

@@ -7,7 +7,7 @@ import { isObject } from "../base/json.ts";
 import { openSealedFiles, type SealedFiles } from "../base/secret-store.ts";
 
 /**
- * The logins for one remote server: an encrypted file in the user's data folder. Its id is the URL, not the
+ * The logins for one remote server: an encrypted file in the user's data folder, or a row that several halls share. Its id is the URL, not the
  * name, so that a config cannot use a known name to get tokens for another URL.
  */
 export interface TokenStore {
@@ -42,6 +42,26 @@ export interface TokenStoreOptions {
   readonly folder?: string | undefined;
   /** See `Person.user`. */
   readonly person?: string | undefined;
+  /** Where it is kept if not in the folder. */
+  readonly shared?: SharedLogins | undefined;
+}
+
+/** Logins that several halls share. All may throw UNAVAILABLE. */
+export interface SharedLogins extends Pick<SealedFiles, "write" | "remove"> {
+  read(id: string): Promise<string | undefined>;
+  /** Runs work in one hall at a time. */
+  exclusively<T>(id: string, work: () => Promise<T>): Promise<T>;
+}
+
+/** The id of a login; `loginOf` reads it. */
+function idOf(place: string): string {
+  return `login ${place}`;
+}
+
+/** The server and the person of an id. */
+export function loginOf(id: string): { readonly url: string; readonly person?: string } {
+  const [url = "", person] = id.slice(idOf("").length).split("\n");
+  return person === undefined ? { url } : { url, person };
 }
 
 const noLogins: Logins = { accounts: {} };
@@ -50,12 +70,13 @@ const lockMsMax = 120_000;
 /** The logins of the hall's user, or of a person with a login of their own. */
 export function createTokenStore(
   url: string,
-  { folder = join(dataFolder(), "tokens"), person }: TokenStoreOptions = {},
+  { folder = join(dataFolder(), "tokens"), person, shared }: TokenStoreOptions = {},
 ): TokenStore {
-  const files = openSealedFiles(folder);
   // A URL has no line break, so no URL is another one with a person.
   const place = person === undefined ? url : `${url}\n${person}`;
-  const id = `login ${place}`;
+  const id = idOf(place);
+  if (shared) return createSharedStore(shared, id, place);
+  const files = openSealedFiles(folder);
   const digest = createHash("sha256").update(place).digest("hex");
   // Version 0.1 did not encrypt it.
   const plain = join(folder, `${digest.slice(0, 32)}.json`);
@@ -77,6 +98,18 @@ export function createTokenStore(
       return (await files.remove(id)) || wasPlain;
     },
     exclusively: (work) => withFileLock(`${plain}.lock`, lockMsMax, work),
+  };
+}
+
+function createSharedStore(shared: SharedLogins, id: string, place: string): TokenStore {
+  return {
+    async read() {
+      const text = await shared.read(id);
+      return text === undefined ? noLogins : parse(text, place);
+    },
+    write: (logins) => shared.write(id, JSON.stringify({ url: place, ...logins })),
+    clear: () => shared.remove(id),
+    exclusively: (work) => shared.exclusively(id, work),
   };
 }
 

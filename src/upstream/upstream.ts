@@ -28,8 +28,9 @@ import type { ProcessGuard } from "./guard.ts";
 import { KnownOffer } from "./known-offer.ts";
 import { Lines } from "./lines.ts";
 import { createToolFilter, disabledTool, matchesTemplate, type Offer } from "./lists.ts";
-import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
+import { handshakeOf, isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import type { Authorizer } from "./oauth.ts";
+import type { OwnPageOptions } from "./own-page.ts";
 import type { SandboxPolicy } from "./sandbox/policy.ts";
 import { sourceOf } from "./source.ts";
 import { Starter } from "./starter.ts";
@@ -75,6 +76,8 @@ export interface UpstreamOptions {
   authorizerOf?(person: string): Authorizer | undefined;
   /** The entry with the person's own secrets. Throws DENIED if one is missing. */
   configOf?(person: string): Promise<ServerConfig>;
+  /** The page for people who lack a login or secret of their own. */
+  readonly ownPage?: Pick<OwnPageOptions, "url" | "stateOf"> | undefined;
   /** From an earlier discovery; ignored if the config changed since. */
   readonly locked?: LockedServer | undefined;
   /** Refuse calls of tools that changed since they were listed. Default false. */
@@ -171,6 +174,7 @@ class UpstreamServer implements Upstream {
       share: config.share ?? "auto",
       main: this.#supervisor,
       isPersonal: hasLogins || hasSecrets,
+      ownPage: options.ownPage,
       // Other transports start a server of its own for each connection: all clients share its era.
       isSplitByEra: () => config.type === "http" && this.#handshake?.era === "modern",
       create: (isLegacy, person) =>
@@ -445,7 +449,3 @@ const linksMax = 10_000;
 
 /** When a further connection is closed, where the main one is never. */
 const extraIdleMs = 600_000;
-
-function handshakeOf({ era, protocol, info, capabilities, instructions }: LockedServer): Handshake {
-  return { era, version: protocol, info, capabilities, instructions };
-}

@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { shareBuckets } from "../../src/hall/together/shared-limits.ts";
+import { SharedValues } from "../../src/hall/together/shared-values.ts";
+import { createTogether } from "../../src/hall/together/together.ts";
 import { Board, type Listener, type Topic } from "../../src/store/shared/board.ts";
 import { TeamKey } from "../../src/store/shared/team-key.ts";
 import { until } from "../servers/until.ts";
@@ -163,4 +165,77 @@ test("without the database, a hall allows its part of a limit", async () => {
   const bucket = shareBuckets(alone)("client", { perSecond: 3, burst: 30 }, 0);
   const waits = Array.from({ length: 12 }, () => bucket.take(0));
   expect(waits.filter((ms) => ms === 0)).toHaveLength(10);
+});
+
+test("after two minutes without the database a hall trusts no session and no named token, until it is back", async () => {
+  await using proxy = await openProxy(cluster);
+  const schema = "cutoff";
+  const near = new Board({ url: cluster.url({ schema, port: proxy.port }), key, log });
+  const far = new Board({ url: cluster.url({ schema }), key, log });
+  const [here, there] = [near, far].map((board) => new SharedValues(board, "sessions"));
+  await Promise.all([near.join(), far.join()]);
+  const named = { find: () => ({ principal: "ci", rights: { scopes: ["call"] } }) };
+  const findOwner = (): unknown => createTogether(near).findOwner(named, "token");
+  await there?.put("anna", "signed in", 60_000);
+  expect(here?.get("anna")).toBe("signed in");
+
+  proxy.isSilent = true;
+  // Nobody waits for a hall without a lease.
+  await there?.remove("anna");
+  const now = performance.now();
+  const clock = vi.spyOn(performance, "now").mockReturnValue(now + 119_000);
+  expect(here?.get("anna")).toBe("signed in");
+  expect(findOwner()).toHaveProperty("principal", "ci");
+  clock.mockReturnValue(now + 121_000);
+  expect(() => here?.get("anna")).toThrow("does not answer");
+  const refused = {
+    status: 503,
+    details: { retryAfterSeconds: 1 },
+    headers: { "retry-after": "1" },
+  };
+  expect(findOwner()).toMatchObject({ refusal: refused });
+  clock.mockRestore();
+
+  proxy.isSilent = false;
+  proxy.cut();
+  await until(
+    () =>
+      near.refresh().then(
+        () => true,
+        () => false,
+      ),
+    "connected again",
+  );
+  expect(here?.get("anna")).toBeUndefined();
+  expect(findOwner()).toHaveProperty("principal", "ci");
+  await Promise.all([near.close(), far.close()]);
+});
+
+test("one hall at a time works under a name, and one that ended loses its turn", async () => {
+  const url = cluster.url();
+  await using one = await join(url);
+  await using other = await join(url);
+  let running = 0;
+  const work = async (): Promise<number> => {
+    const together = ++running;
+    await new Promise((resolve) => setImmediate(resolve));
+    running--;
+    return together;
+  };
+  const all = [one, other, one, other].map((board) => board.exclusively("renew", work));
+  expect(await Promise.all(all)).toEqual([1, 1, 1, 1]);
+
+  const ended = await join(url);
+  let hasBegun = (): void => {};
+  const begun = new Promise<void>((resolve) => {
+    hasBegun = resolve;
+  });
+  const never = ended.exclusively("renew", () => {
+    hasBegun();
+    return new Promise(() => {});
+  });
+  never.catch(() => {});
+  await begun;
+  await ended.close();
+  expect(await one.exclusively("renew", work)).toBe(1);
 });

@@ -311,6 +311,22 @@ test("a named token is good in every hall, and in none once it is revoked", asyn
   for (const { url } of team.halls) expect((await list(url)).status).toBe(401);
 });
 
+test("a hall without its database refuses changes with a time to retry, and finds another behind the same address", async () => {
+  expect((await team.run(0, "trust", "work.change")).stderr).toBe("");
+  const { url = "", proxy } = team.halls[1] ?? {};
+  if (!proxy) throw new Error("no hall");
+  proxy.target = { host: "127.0.0.1", port: 1 };
+  proxy.cut();
+  const refused = await call(url, "change", "away");
+  expect(refused.body.result).toMatchObject({ isError: true });
+  expect(JSON.stringify(refused.body)).toContain('"retryAfterSeconds":1');
+  expect(said(await call(url, "read", "away"))).toMatchObject({ id: "away" });
+  proxy.target = cluster;
+  await until(async () => "id" in said(await call(url, "change", "back")), "changes run again");
+  expect(team.done()).not.toContain("change away");
+  await team.run(0, "revoke", "work.change");
+});
+
 test("a hall that leaves hands over what is new, and its ready check says so", async () => {
   const [leaving] = team.halls;
   const url = leaving?.url ?? "";

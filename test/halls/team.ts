@@ -11,8 +11,7 @@ import {
 import { type Agent, request as send } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, resolve } from "node:path";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { modern } from "../servers/client.ts";
 import { modernHeaders } from "../servers/door-clients.ts";
@@ -44,6 +43,8 @@ export interface Team extends AsyncDisposable {
     hall: number,
     ...args: string[]
   ): Promise<{ code: number | null; stdout: string; stderr: string }>;
+  /** Of programs on the machine of one hall. */
+  environment(hall: number): NodeJS.ProcessEnv;
   /** Starts a hall again that has ended. */
   restart(hall: number): Promise<void>;
 }
@@ -58,8 +59,9 @@ export interface TestHall {
 }
 
 const storeKey = "the-same-secret-on-every-machine";
-const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
-const work = fileURLToPath(new URL("work.mjs", import.meta.url));
+// The bench bundles this file into another folder.
+const cli = resolve("dist/cli.js");
+const work = resolve("test/halls/work.mjs");
 
 export interface TeamOptions {
   readonly count?: number;
@@ -69,11 +71,15 @@ export interface TeamOptions {
   readonly tables?: string;
   /** The program of each hall, if it is not this one. */
   readonly programs?: readonly string[];
+  /** The user's own config on each machine, for the balancer's address. */
+  user?(url: string): JsonObject;
+  /** Further variables of each hall. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export async function startTeam(
   cluster: Cluster,
-  { count = 3, servers = {}, tables, programs = [] }: TeamOptions = {},
+  { count = 3, servers = {}, tables, programs = [], user, env }: TeamOptions = {},
 ): Promise<Team> {
   const folder = mkdtempSync(join(tmpdir(), "guildhall-team-"));
   const project = join(folder, "project");
@@ -89,12 +95,15 @@ export async function startTeam(
   if (tables !== undefined)
     await cluster.query(`CREATE SCHEMA ${schema}; SET search_path = ${schema}; ${tables}`);
   const proxies = await Promise.all(Array.from({ length: count }, () => openProxy(cluster)));
+  const halls: TestHall[] = [];
+  const balancer = await openBalancer(halls);
   const environment = (index: number): NodeJS.ProcessEnv => {
     const home = join(folder, `home${index}`);
-    allowUnattended(join(home, "config"));
+    allowUnattended(join(home, "config"), user?.(balancer.url));
     const { XDG_RUNTIME_DIR: _shared, ...rest } = process.env;
     return {
       ...rest,
+      ...env,
       HOME: home,
       XDG_CONFIG_HOME: join(home, "config"),
       XDG_DATA_HOME: join(home, "data"),
@@ -128,8 +137,7 @@ export async function startTeam(
   // One review, on the first machine: the others learn of it.
   const built = await run(0, "build", "--yes");
   if (built.code !== 0) throw new Error(`build failed: ${built.stdout}${built.stderr}`);
-  const halls = await Promise.all(Array.from({ length: count }, (_, index) => open(index)));
-  const balancer = await openBalancer(halls);
+  halls.push(...(await Promise.all(Array.from({ length: count }, (_, index) => open(index)))));
   return {
     halls,
     url: balancer.url,
@@ -140,6 +148,7 @@ export async function startTeam(
     storeKey,
     done: () => readFileSync(file, "utf8").split("\n").filter(Boolean),
     run,
+    environment,
     async restart(index) {
       await halls[index]?.process[Symbol.asyncDispose]();
       halls[index] = await open(index);
@@ -217,11 +226,14 @@ export function post(
   url: string,
   message: JsonObject,
   headers: Readonly<Record<string, string>> = {},
-  agent: Agent | false = false,
+  {
+    agent = false,
+    path = "/mcp",
+  }: { readonly agent?: Agent | undefined | false; path?: string } = {},
 ): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const body = JSON.stringify(message);
-    const request = send(`${url}/mcp`, {
+    const request = send(`${url}${path}`, {
       method: "POST",
       agent,
       headers: {
@@ -261,6 +273,8 @@ let ids = 0;
 
 interface AskOptions {
   readonly capabilities?: JsonObject;
+  /** Who asks. */
+  readonly token?: string;
   /** Keeps its connections. Default: a connection for each request. */
   readonly agent?: Agent;
 }
@@ -270,7 +284,7 @@ export function ask(
   url: string,
   method: string,
   params: JsonObject = {},
-  { capabilities = { elicitation: { form: {} } }, agent }: AskOptions = {},
+  { capabilities = { elicitation: { form: {} } }, token, agent }: AskOptions = {},
 ): Promise<HttpAnswer> {
   const message = {
     jsonrpc: "2.0",
@@ -278,7 +292,8 @@ export function ask(
     method,
     params: modern(params, capabilities),
   };
-  return post(url, message, modernHeaders(message), agent);
+  const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return post(url, message, { ...modernHeaders(message), ...bearer }, { agent });
 }
 
 /** The result of a call as `work.mjs` said it, or the error. */

@@ -1,5 +1,3 @@
-import { Agent } from "node:http";
-import { loadavg } from "node:os";
 import { expect, test } from "vitest";
 import { runChaos } from "../halls/chaos.ts";
 import { ask, said, startTeam, type Team } from "../halls/team.ts";
@@ -61,30 +59,4 @@ test("a promoted standby behind the same address is picked up, and nothing that 
   const rows = stdout.split("\n").filter((line) => line.includes("destructive call"));
   expect(rows.length).toBeGreaterThanOrEqual(team.done().length);
   expect(team.done()).not.toContain("change refused");
-});
-
-/** In turns, so that whatever else runs on the machine slows all of them alike. */
-test("prints the calls a second of one, two and three halls", { timeout: 300_000 }, async () => {
-  await using cluster = await startCluster();
-  await using team = await startTeam(cluster);
-  const calls = [0, 0, 0];
-  for (let turn = 0; turn < 12; turn++) {
-    const count = turn % 3;
-    for (const [index, hall] of team.halls.entries()) hall.isOpen = index <= count;
-    const endsAt = performance.now() + 2_500;
-    const client = async (): Promise<void> => {
-      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-      const params = { name: "work__read", arguments: { id: "x" } };
-      while (performance.now() < endsAt) {
-        await ask(team.url, "tools/call", params, { agent });
-        calls[count] = (calls[count] ?? 0) + 1;
-      }
-      agent.destroy();
-    };
-    await Promise.all(Array.from({ length: 24 }, client));
-  }
-  const rates = calls.map((count) => count / 10);
-  const [one = 1] = rates;
-  console.log(JSON.stringify({ rates, ratios: rates.map((rate) => rate / one), load: loadavg() }));
-  expect(Math.min(...rates)).toBeGreaterThan(0);
 });

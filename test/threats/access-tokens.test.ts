@@ -361,7 +361,7 @@ describe("a page", () => {
     // It ends with the token.
     skewMs = 60_000;
     expect(await sessions.find(id, csrf)).toBeUndefined();
-    const code = sessions.createCode();
+    const code = await sessions.createCode();
     expect(await sessions.open({ code })).toBeDefined();
     expect(await sessions.open({ code })).toBeUndefined();
     rmSync(folder, { recursive: true });

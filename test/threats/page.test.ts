@@ -89,10 +89,10 @@ async function openPageSite(): Promise<PageSite> {
 describe("signing in to the page", () => {
   test("a code works once, and only for 60 seconds", async () => {
     await using site = await openPageSite();
-    const code = site.sessions.createCode();
+    const code = await site.sessions.createCode();
     expect(await site.signIn({ code })).toMatchObject({ status: 200 });
     expect(await site.signIn({ code })).toMatchObject({ status: 401 });
-    const late = site.sessions.createCode();
+    const late = await site.sessions.createCode();
     site.now += 60_000;
     expect(await site.signIn({ code: late })).toMatchObject({ status: 401 });
     expect(await site.signIn({ token: "wrong-wrong-wrong-wrong" })).toMatchObject({ status: 401 });
@@ -100,7 +100,9 @@ describe("signing in to the page", () => {
 
   test("its cookie is for the page's own requests, and no script can read it", async () => {
     await using site = await openPageSite();
-    const { headers } = await site.post("sign-in", { body: { code: site.sessions.createCode() } });
+    const { headers } = await site.post("sign-in", {
+      body: { code: await site.sessions.createCode() },
+    });
     expect(String(headers["set-cookie"])).toMatch(
       /^guildhall_\d+=[\w-]{43}; Path=\/api\/page; HttpOnly; SameSite=Strict; Max-Age=604800$/,
     );
@@ -120,7 +122,7 @@ describe("signing in to the page", () => {
     const answer = await fetch(`http://127.0.0.1:${port}/`, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ code: site.sessions.createCode() }),
+      body: JSON.stringify({ code: await site.sessions.createCode() }),
     });
     expect(answer.headers.get("set-cookie")).toMatch(/; Secure$/);
     http.close();
@@ -142,7 +144,7 @@ describe("signing in to the page", () => {
     expect(await site.post("look", visitor)).toMatchObject({ status: 401 });
     await named.revoke("visitor");
 
-    const last = await site.signIn({ code: site.sessions.createCode() });
+    const last = await site.signIn({ code: await site.sessions.createCode() });
     site.now += 7 * 24 * 3_600_000;
     expect(await site.post("look", last)).toMatchObject({ status: 401 });
   });

@@ -2,12 +2,14 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { HallError } from "../../src/base/errors.ts";
+import type { JsonObject } from "../../src/base/json.ts";
 import { createLog } from "../../src/base/log.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { Hall } from "../../src/hall/hall.ts";
 import { listenHttp } from "../../src/server/http/listener.ts";
-import type { Caller, Outcome } from "../../src/tool.ts";
+import type { CallContext, Caller, ClientLink, Outcome } from "../../src/tool.ts";
 import type { RemoteServerConfig } from "../../src/upstream/issuer.ts";
 import { login } from "../../src/upstream/login.ts";
 import { createTokenStore } from "../../src/upstream/token-store.ts";
@@ -56,14 +58,27 @@ async function logIn(person?: string): Promise<string> {
 }
 
 let count = 0;
-function call({ gateway }: Hall, user: string | undefined, n: number): Promise<Outcome> {
+function call(
+  { gateway }: Hall,
+  user: string | undefined,
+  n: number,
+  more: Partial<CallContext> & { readonly link?: ClientLink } = {},
+): Promise<Outcome> {
   const principal = user ?? "local";
   const person = user === undefined ? undefined : { user, groups: [], token: "editor" };
-  const caller: Caller = { connection: `c${++count}`, principal, person, client: "test" };
+  const { link, ...context } = more;
+  const caller: Caller = { connection: `c${++count}`, principal, person, client: "test", link };
   const nothing = (): void => {};
   return gateway.call(
     { id: `call-${count}`, name: "far.echo", arguments: { n }, caller, target: undefined },
-    { scope: new Scope(), caller, progress: nothing, log: nothing, ask: async () => ({}) },
+    {
+      scope: new Scope(),
+      caller,
+      progress: nothing,
+      log: nothing,
+      ask: async () => ({}),
+      ...context,
+    },
   );
 }
 
@@ -92,6 +107,70 @@ test("without a login of their own a person is told how to log in, and nobody el
     next: [{ do: "run-command", command: 'login far --person "ben@https://id.example"' }],
   });
   expect(server.seen.calls).toEqual([]);
+});
+
+describe("a client that opens URLs", () => {
+  const capabilities = { elicitation: { url: {} } };
+  /** Answers with this action, after something happened. */
+  function asking(action: string, meanwhile: () => Promise<unknown> = async () => {}) {
+    const asked: JsonObject[] = [];
+    const ask: CallContext["ask"] = async (questions) => {
+      const [[key, { params }] = ["", { params: {} }]] = Object.entries(questions);
+      asked.push(params ?? {});
+      await meanwhile();
+      return { [key]: { action } };
+    };
+    return { asked, ask };
+  }
+  beforeEach(() => {
+    hall.hall.server.url = "https://hall.example";
+  });
+
+  test("is sent to the hall's page, and the call continues after the login", async () => {
+    const told: [string, JsonObject][] = [];
+    const link = { notify: (...note: [string, JsonObject]) => told.push(note), onClosed() {} };
+    let own = "";
+    const { ask, asked } = asking("accept", async () => {
+      // Logged in a moment after the question was answered.
+      setTimeout(async () => {
+        own = await logIn("anna");
+      }, 50);
+    });
+    const more = { capabilities, ask, link: link as unknown as ClientLink };
+    expect(await call(hall.hall, "anna", 1, more)).toHaveProperty("content");
+    expect(asked).toMatchObject([{ mode: "url", url: "https://hall.example/#/own" }]);
+    const elicitationId = asked[0]?.elicitationId;
+    expect(told).toEqual([["notifications/elicitation/complete", { elicitationId }]]);
+    expect(server.seen.calls).toEqual([{ bearer: own, given: { n: 1 } }]);
+  });
+
+  test("a login that another person made with the same link does not let the call through", async () => {
+    const scope = new Scope();
+    const { ask } = asking("accept", () => logIn("ben"));
+    const progress = vi.fn(() => {
+      // It waits: nothing is left to hope for in this test.
+      scope.cancel(new HallError("CANCELLED", "enough"));
+    });
+    const waits = call(hall.hall, "anna", 1, { capabilities, ask, scope, progress });
+    await expect(waits).rejects.toMatchObject({ code: "CANCELLED" });
+    expect(progress).toHaveBeenCalled();
+    expect(server.seen.calls).toEqual([]);
+  });
+
+  test("a person who declines, a client without URLs, and a hall without a page get the advice", async () => {
+    const advice = { code: "DENIED", next: [{ command: 'login far --person "anna"' }] };
+    const declined = asking("decline");
+    const answer = call(hall.hall, "anna", 1, { capabilities, ask: declined.ask });
+    await expect(answer).rejects.toMatchObject(advice);
+    expect(declined.asked).toHaveLength(1);
+    const { ask, asked } = asking("accept");
+    const forms = { elicitation: { form: {} } };
+    const withoutUrls = call(hall.hall, "anna", 1, { capabilities: forms, ask });
+    await expect(withoutUrls).rejects.toMatchObject(advice);
+    hall.hall.server.url = undefined;
+    await expect(call(hall.hall, "anna", 1, { capabilities, ask })).rejects.toMatchObject(advice);
+    expect(asked).toEqual([]);
+  });
 });
 
 test("when tokens expire, each person's is renewed with their own refresh token", async () => {

@@ -4,10 +4,16 @@ import { HallError } from "../../base/errors.ts";
 import { secretLengthMin } from "../../base/log.ts";
 import { openBrowser } from "../../base/processes.ts";
 import { visible } from "../../base/sanitize.ts";
+import { openSecretStore } from "../../base/secret-store.ts";
 import { formatTime } from "../../base/text.ts";
 import { withRunningHall } from "../../hall/admin-client.ts";
 import { requireApproved } from "../../hall/discover.ts";
-import { checkSecretName, openProjectSecrets, type SecretOptions } from "../../hall/secrets.ts";
+import {
+  checkSecretName,
+  openProjectSecrets,
+  type ProjectSecrets,
+  type SecretOptions,
+} from "../../hall/secrets.ts";
 import { readToken } from "../../hall/serve.ts";
 import {
   getServer,
@@ -16,6 +22,7 @@ import {
   type SettingsOptions,
 } from "../../hall/settings.ts";
 import { createToken, revokeToken } from "../../hall/together/shared-tokens.ts";
+import { withOwn } from "../../hall/together/team.ts";
 import { openNamedTokens } from "../../server/http/tokens.ts";
 import { loginTarget, type RemoteServerConfig } from "../../upstream/issuer.ts";
 import { login } from "../../upstream/login.ts";
@@ -35,14 +42,16 @@ export async function runLogin(server: string, options: LoginOptions): Promise<v
   refusePerson(server, config, person);
   await requireApproved(server, getServer(server, settings.loaded), settings);
   const waiting = createWaiting();
-  const loggingIn = login({
-    config,
-    store: createTokenStore(config.url, { person }),
-    show(page) {
-      waiting.clear();
-      showPage(server, page, options);
-    },
-  });
+  const loggingIn = withOwn(settings, (own) =>
+    login({
+      config,
+      store: createTokenStore(config.url, { person, shared: own?.logins }),
+      show(page) {
+        waiting.clear();
+        showPage(server, page, options);
+      },
+    }),
+  );
   const { issuer, scope } = await waiting.during(`contacting ${server}`, loggingIn);
   await restartInHall(server);
   const whose = person === undefined ? "" : ` as ${visible(person)}`;
@@ -59,8 +68,12 @@ function refusePerson(server: string, { oauth }: RemoteServerConfig, person?: st
 }
 
 export async function runLogout(server: string, options: LoginOptions): Promise<void> {
-  const config = getRemote(server, await loadProject());
-  const hadLogin = await createTokenStore(config.url, { person: options.person }).clear();
+  const settings = await loadProject();
+  const config = getRemote(server, settings);
+  const { person } = options;
+  const hadLogin = await withOwn(settings, (own) =>
+    createTokenStore(config.url, { person, shared: own?.logins }).clear(),
+  );
   await restartInHall(server);
   const text = hadLogin
     ? `logged out of ${server}; the tokens stay valid at the issuer until they expire or are revoked there`
@@ -119,7 +132,11 @@ async function restartInHall(server: string): Promise<void> {
 
 type SecretCommandOptions = JsonOption & SecretOptions;
 
-const places = { keyring: "the system keyring", file: "an encrypted file" } as const;
+const places = {
+  keyring: "the system keyring",
+  file: "an encrypted file",
+  database: "the database of the halls, encrypted",
+} as const;
 
 export async function runSecretSet(name: string, options: SecretCommandOptions): Promise<void> {
   checkSecretName(name);
@@ -129,9 +146,10 @@ export async function runSecretSet(name: string, options: SecretCommandOptions):
     throw new HallError("INVALID_PARAMS", `no server uses ${name} as a secret of each person`, {
       hint: `Add it to "perPerson" in the entry of the server that uses \${${name}}.`,
     });
-  const secrets = await openProjectSecrets(process.cwd());
   const value = await readValue(name);
-  const kept = await secrets.set(name, value, options);
+  const kept = await withSecrets(person !== undefined, (secrets) =>
+    secrets.set(name, value, options),
+  );
   // A running hall notices changes of its own secrets by itself.
   for (const server of users) await restartInHall(server);
   const scope = options.user ? "user" : "project";
@@ -144,6 +162,17 @@ export async function runSecretSet(name: string, options: SecretCommandOptions):
       : []),
   ];
   print({ name, scope, person, kept }, lines.join("\n"), options);
+}
+
+/** People's secrets are in the database if several halls share it. Without people the config need not be valid. */
+async function withSecrets<T>(
+  hasPeople: boolean,
+  use: (secrets: ProjectSecrets) => Promise<T>,
+): Promise<T> {
+  if (!hasPeople) return use(await openProjectSecrets(process.cwd()));
+  return withOwn(await loadProject(), async (own) =>
+    use(await openProjectSecrets(process.cwd(), own?.secrets(openSecretStore()))),
+  );
 }
 
 /** The servers that use it as a secret of each person. */
@@ -163,7 +192,7 @@ async function readValue(name: string): Promise<string> {
 }
 
 export async function runSecretList(options: JsonOption): Promise<void> {
-  const secrets = (await openProjectSecrets(process.cwd())).list();
+  const secrets = await withSecrets(true, async (opened) => opened.list());
   const rows = secrets.map(({ name, scope, project = "", person = "", kept, changedAt }) => [
     name,
     visible(person),
@@ -183,8 +212,7 @@ export async function runSecretList(options: JsonOption): Promise<void> {
 }
 
 export async function runSecretRemove(name: string, options: SecretCommandOptions): Promise<void> {
-  const secrets = await openProjectSecrets(process.cwd());
-  await secrets.remove(name, options);
+  await withSecrets(options.person !== undefined, (secrets) => secrets.remove(name, options));
   const users = options.person === undefined ? [] : await findUsers(name);
   for (const server of users) await restartInHall(server);
   print({ name, removed: true }, `${name} is removed`, options);

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { HallError } from "../../base/errors.ts";
+import { openSecretStore } from "../../base/secret-store.ts";
 import { collectServers } from "../../config/configured-servers.ts";
 import { visibleTo } from "../../registry/visible.ts";
 import { callbackPath } from "../../server/http/issuer-sign-in.ts";
 import type { PageCaller } from "../../server/http/page-sessions.ts";
 import { loginTarget } from "../../upstream/issuer.ts";
-import { type BegunLogin, beginLogin, login } from "../../upstream/login.ts";
-import { createTokenStore } from "../../upstream/token-store.ts";
+import { beginLogin, finishLogin, type KeptLogin, login } from "../../upstream/login.ts";
 import { requireApproved } from "../discover.ts";
-import { openProjectSecrets } from "../secrets.ts";
+import { openProjectSecrets, type ProjectSecrets } from "../secrets.ts";
 import { getServer } from "../settings.ts";
 import type { Area, PageParts } from "./area.ts";
 
@@ -40,51 +40,78 @@ export interface OwnServer {
 interface Pending {
   readonly server: string;
   /** Whose login it is; undefined for the one that all share. */
-  readonly person: string | undefined;
+  readonly person?: string | undefined;
   readonly session: string;
-  readonly begun: Pick<BegunLogin, "finish">;
+  readonly kept: KeptLogin;
 }
 
 const loginMsMax = 300_000;
 const pendingMax = 1_000;
 const client = "Guildhall page";
 
+/** Where logins under way are kept: in this hall, or in the database for all. */
+export interface LoginPlace {
+  put(key: string, text: string, ttlMs: number): Promise<void>;
+  /** Removes the text and resolves with it, once; undefined if there is none for which `isFor` is true. */
+  take(key: string, isFor: (text: string) => boolean): Promise<string | undefined>;
+}
+
 /** Logins that wait for a browser, by their `state`. */
 export class PendingLogins {
-  readonly #waiting = new Map<string, Pending & { readonly until: number }>();
+  readonly #place: LoginPlace;
   readonly #now: () => number;
+  /** When each login that this hall began is over. */
+  #ends: readonly number[] = [];
 
-  constructor(now: () => number = Date.now) {
+  constructor(place: LoginPlace | undefined, now: () => number = Date.now) {
+    this.#place = place ?? keepHere(now);
     this.#now = now;
   }
 
-  /** Throws OVERLOADED. */
-  add(state: string, login: Pending): void {
-    for (const [key, { until }] of this.#waiting)
-      if (until <= this.#now()) this.#waiting.delete(key);
-    if (this.#waiting.size >= pendingMax)
+  /** Throws OVERLOADED and UNAVAILABLE. */
+  async add(state: string, login: Pending): Promise<void> {
+    const now = this.#now();
+    this.#ends = this.#ends.filter((end) => end > now);
+    if (this.#ends.length >= pendingMax)
       throw new HallError("OVERLOADED", "too many logins wait for a browser");
-    this.#waiting.set(state, { ...login, until: this.#now() + loginMsMax });
+    this.#ends = [...this.#ends, now + loginMsMax];
+    await this.#place.put(`login ${state}`, JSON.stringify(login), loginMsMax);
   }
 
   /**
    * The login that an answer belongs to, once. In another session than the one that began it, the answer changes
    * nothing: either the link was passed on, or somebody's own login is put upon another person. Throws DENIED.
    */
-  take(state: string, session: string): Pending {
-    const found = this.#waiting.get(state);
-    if (found?.session !== session || found.until <= this.#now())
+  async take(state: string, session: string): Promise<Pending> {
+    const isFor = (text: string): boolean => (JSON.parse(text) as Pending).session === session;
+    const found = await this.#place.take(`login ${state}`, isFor);
+    if (found === undefined)
       throw new HallError("DENIED", "this browser session waits for no such login", {
         hint: "Begin the login again on this page. It must end within 5 minutes, in the same browser.",
       });
-    this.#waiting.delete(state);
-    return found;
+    return JSON.parse(found);
   }
 }
 
+function keepHere(now: () => number): LoginPlace {
+  const texts = new Map<string, { readonly text: string; readonly until: number }>();
+  return {
+    async put(key, text, ttlMs) {
+      for (const [known, { until }] of texts) if (until <= now()) texts.delete(known);
+      texts.set(key, { text, until: now() + ttlMs });
+    },
+    async take(key, isFor) {
+      const found = texts.get(key);
+      if (!found || found.until <= now() || !isFor(found.text)) return undefined;
+      texts.delete(key);
+      return found.text;
+    },
+  };
+}
+
 export function ownArea(parts: PageParts): Area<OwnMethods> {
-  const { hall, folder } = parts;
-  const pending = new PendingLogins();
+  const { hall } = parts;
+  const pending = new PendingLogins(hall.together?.page.begun);
 
   async function begin(
     server: string,
@@ -98,7 +125,7 @@ export function ownArea(parts: PageParts): Area<OwnMethods> {
     const redirectUrl = `${auth.url.replace(/\/$/, "")}${callbackPath}`;
     const state = randomBytes(32).toString("base64url");
     const begun = await beginLogin({ config, store, state, redirectTo: () => redirectUrl });
-    pending.add(state, { server, person, session, begun });
+    await pending.add(state, { server, person, session, kept: begun.kept });
     return { url: begun.url.href };
   }
 
@@ -127,8 +154,8 @@ export function ownArea(parts: PageParts): Area<OwnMethods> {
       fields: { answer: "string" },
       async run({ answer }, { session }) {
         const given = new URLSearchParams(answer);
-        const { server, person, begun } = pending.take(given.get("state") ?? "", session);
-        await begun.finish(given);
+        const { server, person, kept } = await pending.take(given.get("state") ?? "", session);
+        await finishLogin(kept, given, await findLogin(parts, server, person));
         await hall.fleet.get(server).restart(person);
         return { server };
       },
@@ -155,7 +182,7 @@ export function ownArea(parts: PageParts): Area<OwnMethods> {
             "DENIED",
             `no server wants a secret "${name.slice(0, 100)}" of yours`,
           );
-        await (await openProjectSecrets(folder)).set(name, value, { person: person.user });
+        await (await openSecrets(parts)).set(name, value, { person: person.user });
         for (const server of servers) await hall.fleet.get(server.name).restart(person.user);
         return {};
       },
@@ -165,13 +192,14 @@ export function ownArea(parts: PageParts): Area<OwnMethods> {
 
 /** Leaves out the servers that a person may not see. */
 async function describeOwn(
-  { hall, folder, settings }: PageParts,
+  parts: PageParts,
   person: NonNullable<PageCaller["person"]>,
 ): Promise<readonly OwnServer[]> {
+  const { hall, settings } = parts;
   const configured = Object.entries(collectServers((await settings()).loaded));
   const seen = visibleTo(hall.registry, { person, client }, hall.policies).toolkits();
   const isSeen = (server: string): boolean => seen.some(({ id }) => id === server);
-  const kept = (await openProjectSecrets(folder))
+  const kept = (await openSecrets(parts))
     .list()
     .filter((secret) => secret.person === person.user && secret.scope !== "other project");
   const all = configured.map(async ([name, config]): Promise<readonly OwnServer[]> => {
@@ -185,13 +213,15 @@ async function describeOwn(
       isSet: kept.some((each) => each.name === secret),
     }));
     if (!hasLogin) return [{ name, login: "none", secrets }];
-    const { issuer = "", accounts } = await createTokenStore(target.url, {
-      person: person.user,
-    }).read();
+    const { issuer = "", accounts } = await hall.fleet.tokenStore(target.url, person.user).read();
     const isPresent = accounts[issuer]?.tokens !== undefined;
     return [{ name, login: isPresent ? "present" : "missing", secrets }];
   });
   return (await Promise.all(all)).flat();
+}
+
+function openSecrets({ hall, folder }: PageParts): Promise<ProjectSecrets> {
+  return openProjectSecrets(folder, hall.together?.own.secrets(openSecretStore()));
 }
 
 /** The user of a person who logs in to this server for their own calls. Throws DENIED. */
@@ -215,7 +245,7 @@ async function findLogin(parts: PageParts, server: string, user: string | undefi
   if (!config) throw new HallError("INVALID_PARAMS", `${server} has no login`);
   await requireApproved(server, entry, current);
   const person = config.oauth?.perPerson ? user : undefined;
-  return { config, person, store: createTokenStore(config.url, { person }) };
+  return { config, person, store: parts.hall.fleet.tokenStore(config.url, person) };
 }
 
 /** Without an address for browsers elsewhere: the issuer sends the browser to a port of this machine. */

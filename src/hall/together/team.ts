@@ -4,6 +4,7 @@ import { dataFolder } from "../../base/files.ts";
 import { loadUserKey } from "../../base/user-key.ts";
 import type { Board } from "../../store/shared/board.ts";
 import type { Settings } from "../settings.ts";
+import type { SharedOwn } from "./shared-own.ts";
 
 /**
  * The rows that this project's halls share; undefined without `store.url`. Loaded only then, so that a hall with a file
@@ -30,6 +31,23 @@ export async function withBoard<T>(
   if (!board) return undefined;
   try {
     return await use(board);
+  } finally {
+    await board.close();
+  }
+}
+
+/** For a command: logins and people's secrets that several halls share; undefined without `store.url`. */
+export async function withOwn<T>(
+  settings: Settings,
+  use: (own: SharedOwn | undefined) => Promise<T>,
+): Promise<T> {
+  const board = await openBoard(settings);
+  if (!board) return use(undefined);
+  const { shareOwn } = await import("./shared-own.ts");
+  const own = shareOwn(board);
+  try {
+    await board.join();
+    return await use(own);
   } finally {
     await board.close();
   }

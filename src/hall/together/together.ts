@@ -3,10 +3,15 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import type { OpenBucket } from "../../gateway/limits.ts";
 import type { HealthBook } from "../../registry/health.ts";
 import type { Registrations } from "../../registry/registrations.ts";
+import type { Admission } from "../../server/http/guard.ts";
 import { OtherHalls } from "../../server/http/other-halls.ts";
+import { refuseUnavailable } from "../../server/http/refusal.ts";
+import type { NamedTokens } from "../../server/http/tokens.ts";
 import type { Board } from "../../store/shared/board.ts";
 import { SharedApprovals } from "./shared-approvals.ts";
 import { shareBuckets } from "./shared-limits.ts";
+import { type SharedOwn, shareOwn } from "./shared-own.ts";
+import { type SharedPage, sharePage } from "./shared-page.ts";
 import { type SendRun, shareHealth, shareRegistrations } from "./shared-registrations.ts";
 
 /** One of several halls that share a database: what its parts need to act as one with the others. */
@@ -14,10 +19,14 @@ export interface Together {
   readonly board: Board;
   readonly others: OtherHalls;
   readonly approvals: SharedApprovals;
+  readonly own: SharedOwn;
+  readonly page: SharedPage;
   /** Seals what any hall may have to read. */
   readonly sealKey: Buffer;
   /** Undefined if this hall knows what was decided anywhere, else resolves once it does. Throws UNAVAILABLE. */
   confirm(): Promise<void> | undefined;
+  /** The owner of a named token, unless this hall was cut off for too long to know whether it was revoked. */
+  findOwner(named: Pick<NamedTokens, "find">, token: string): Admission | undefined;
   readonly openBucket: OpenBucket;
   share(own: Registrations, book: Registrations, health: HealthBook): Registrations;
   close(): Promise<void>;
@@ -42,8 +51,15 @@ export function createTogether(board: Board): Together {
     board,
     others,
     approvals: new SharedApprovals(board),
+    own: shareOwn(board),
+    page: sharePage(board),
     sealKey: board.key.derive("requests"),
     confirm: () => (board.isCurrent ? undefined : board.refresh()),
+    findOwner(named, token) {
+      const owner = named.find(token);
+      const outdated = owner && board.outdated;
+      return outdated ? { refusal: refuseUnavailable(outdated) } : owner;
+    },
     openBucket: shareBuckets(board),
     share(own, book, health) {
       shareHealth(health, book, board);

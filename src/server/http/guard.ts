@@ -15,7 +15,7 @@ export interface GuardOptions {
   readonly host: string;
   readonly token: string;
   /** The owner of a named token. */
-  findOwner?: ((token: string) => Identity | undefined) | undefined;
+  findOwner?: ((token: string) => Admission | undefined) | undefined;
   /** Checks tokens that are neither ours nor named. */
   readonly accessTokens?: AccessTokens | undefined;
   /** Where clients reach the hall, if it is not where it listens: behind a proxy. */

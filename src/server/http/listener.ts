@@ -21,6 +21,7 @@ import { readBody } from "./body.ts";
 import {
   AccessGuard,
   type Admission,
+  type GuardOptions,
   hasToken,
   type Identity,
   refuseWithout,
@@ -57,7 +58,7 @@ export interface ListenerOptions extends Partial<EventStreamOptions> {
   /** The body of `/metrics`; without it the route is not found. */
   metrics?(): string;
   /** The owner of a named token. */
-  findOwner?: ((token: string) => Identity | undefined) | undefined;
+  findOwner?: GuardOptions["findOwner"];
   /** Checks other tokens; without it there are none. */
   readonly accessTokens?: AccessTokens | undefined;
   /** Where clients reach the hall, if it is not where it listens. */

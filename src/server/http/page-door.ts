@@ -12,7 +12,7 @@ import { headerValues, type Identity, refuseWithout } from "./guard.ts";
 import { callbackPath } from "./issuer-sign-in.ts";
 import { type PageFiles, pageHeaders } from "./page-files.ts";
 import type { OpenedSession, PageCaller, PageSessions } from "./page-sessions.ts";
-import { invalidRequest, notAllowed, type Refusal } from "./refusal.ts";
+import { invalidRequest, notAllowed, type Refusal, refuseUnavailable } from "./refusal.ts";
 
 /** The hall behind the page. */
 export interface PageHost {
@@ -182,8 +182,13 @@ export class PageDoor {
     const [csrf, ...more] = headerValues(request, csrfHeader);
     const id = cookieOf(request);
     const isGiven = id !== undefined && csrf !== undefined && more.length === 0;
-    const caller = isGiven ? await this.#options.sessions.find(id, csrf) : undefined;
-    return caller ?? { refusal: signedOut };
+    try {
+      const caller = isGiven ? await this.#options.sessions.find(id, csrf) : undefined;
+      return caller ?? { refusal: signedOut };
+    } catch (error) {
+      if (!(error instanceof HallError)) throw error;
+      return { refusal: refuseUnavailable(error) };
+    }
   }
 
   #follow(
@@ -251,9 +256,12 @@ function refuseForeign(request: IncomingMessage): Refusal | undefined {
   return { status: 403, code: "DENIED", message: "this Origin is not allowed", closes: true };
 }
 
-/** Halls on different ports of one host must not replace each other's cookie. */
-function cookieName({ socket }: IncomingMessage): string {
-  return `guildhall_${socket.localPort}`;
+/**
+ * Halls on different ports of one host must not replace each other's cookie. The port is the one that the browser knows:
+ * halls behind a balancer share the cookie, whichever port each listens on.
+ */
+function cookieName({ headers }: IncomingMessage): string {
+  return `guildhall_${/:(\d+)$/.exec(headers.host ?? "")?.[1] ?? "0"}`;
 }
 
 function cookieOf(request: IncomingMessage): string | undefined {

@@ -13,14 +13,17 @@ import { identityOf, type NamedTokens } from "./tokens.ts";
  * scripts cannot read but every port of this host receives, and one that the page sends as a header,
  * which only its own origin can read. Both are needed for every request. Sessions are kept as hashes,
  * so that they survive a restart of the hall, and end with the token that they were opened with. Those
- * of access tokens are kept in memory with the token, which is checked for every request.
+ * of access tokens are kept with the token, which is checked for every request: in memory, or
+ * encrypted in the database that several halls share.
  */
 export interface PageSessions {
-  /** A code that signs in one browser as the user, once, within 60 s. */
-  createCode(): string;
-  /** Undefined for a code or token that is wrong, used or expired. */
+  /** A code that signs in one browser as the user, once, within 60 s. Throws UNAVAILABLE. */
+  createCode(): Promise<string>;
+  /** Undefined for a code or token that is wrong, used or expired. Throws UNAVAILABLE. */
   open(given: Credential): Promise<OpenedSession | undefined>;
+  /** Throws UNAVAILABLE. */
   find(id: string, csrf: string): Promise<PageCaller | undefined>;
+  /** Throws UNAVAILABLE. */
   close(id: string): Promise<void>;
 }
 
@@ -43,7 +46,7 @@ interface Session {
   readonly until: number;
 }
 
-interface Kept extends Session {
+interface ByName extends Session {
   /** The digest of the hall's own token, or a named token by its name and date. */
   readonly by: { readonly own: string } | { readonly name: string; readonly createdAt: number };
 }
@@ -52,12 +55,30 @@ interface WithToken extends Session {
   readonly token: string;
 }
 
+type Kept = ByName | WithToken;
+
+/** What several halls share, encrypted. All may throw UNAVAILABLE. */
+export interface SharedSessions {
+  /** Stands for the user in all halls, each of which has a token of its own. */
+  readonly own: string;
+  readonly sessions: {
+    get(key: string): string | undefined;
+    put(key: string, text: string, ttlMs: number): Promise<void>;
+    remove(key: string): Promise<boolean>;
+  };
+  readonly codes: {
+    put(key: string, text: string, ttlMs: number): Promise<void>;
+    take(key: string, isFor: (text: string) => boolean): Promise<string | undefined>;
+  };
+}
+
 export interface PageSessionsOptions {
   /** The token that the listener accepts. */
   readonly token: string;
   readonly named: Pick<NamedTokens, "find" | "list">;
   /** Checks tokens that are neither ours nor named. */
   readonly accessTokens?: Pick<AccessTokens, "identify"> | undefined;
+  readonly shared?: SharedSessions | undefined;
   readonly folder?: string;
   readonly now?: () => number;
 }
@@ -74,23 +95,20 @@ export function openPageSessions({
   token,
   named,
   accessTokens,
+  shared,
   folder = dataFolder(),
   now = Date.now,
 }: PageSessionsOptions): PageSessions {
-  const file = join(folder, "page-sessions.json");
+  const kept = shared ? keepShared(shared) : keepHere(join(folder, "page-sessions.json"), now);
   const own = digest(token);
-  /** Digests of the codes that nobody has used, and when they end. */
-  const codes = new Map<string, number>();
-  let withToken: readonly WithToken[] = [];
+  /** Of a browser that was signed in with a code, which stands for the user and not for one hall. */
+  const ofCode = shared ? digest(shared.own) : own;
 
-  const current = (): readonly Kept[] => readKept(file).filter(({ until }) => until > now());
-  const change = (edit: (sessions: readonly Kept[]) => readonly Kept[]): Promise<void> =>
-    withFileLock(`${file}.lock`, lockMsMax, () =>
-      replacePrivate(file, `${JSON.stringify(edit(current()), null, 2)}\n`),
-    );
-
-  function callerOf({ by }: Pick<Kept, "by">): Identity | undefined {
-    if ("own" in by) return by.own === own ? { principal: "token", rights: allRights } : undefined;
+  function callerOf({ by }: ByName): Identity | undefined {
+    if ("own" in by)
+      return by.own === own || by.own === ofCode
+        ? { principal: "token", rights: allRights }
+        : undefined;
     const owner = named.list().find(({ name }) => name === by.name);
     // A later token of the same name is another one.
     if (owner?.createdAt !== by.createdAt) return undefined;
@@ -98,13 +116,9 @@ export function openPageSessions({
     return identityOf(owner);
   }
 
-  function ownerOf(given: Credential): Kept["by"] | undefined {
-    if ("code" in given) {
-      const code = digest(given.code);
-      const until = codes.get(code) ?? 0;
-      codes.delete(code);
-      return until > now() ? { own } : undefined;
-    }
+  async function ownerOf(given: Credential): Promise<ByName["by"] | undefined> {
+    if ("code" in given)
+      return (await kept.takeCode(digest(given.code))) ? { own: ofCode } : undefined;
     if (isEqual(digest(given.token), own)) return { own };
     const principal = named.find(given.token)?.principal;
     const owner = named.list().find(({ name }) => name === principal);
@@ -117,38 +131,90 @@ export function openPageSessions({
   }
 
   return {
-    createCode() {
-      for (const [code, until] of codes) if (until <= now()) codes.delete(code);
+    async createCode() {
       const code = randomBytes(24).toString("base64url");
-      codes.set(digest(code), now() + codeMsMax);
+      await kept.addCode(digest(code));
       return code;
     },
     async open(given) {
       const [id, csrf] = [secret(), secret()];
       const digests = { id: digest(id), csrf: digest(csrf) };
-      const by = ownerOf(given);
-      if (by && callerOf({ by })) {
-        const session: Kept = { ...digests, by, until: now() + sessionMsMax };
-        await change((sessions) => [...sessions.slice(1 - sessionsMax), session]);
+      const by = await ownerOf(given);
+      if (by) {
+        await kept.add({ ...digests, by, until: now() + sessionMsMax });
         return { id, csrf, seconds: sessionMsMax / 1_000 };
       }
       if (!("token" in given) || !(await personOf(given.token))) return undefined;
-      const session = { ...digests, token: given.token, until: now() + tokenMsMax };
-      withToken = [...withToken.slice(1 - withTokenMax), session];
+      await kept.add({ ...digests, token: given.token, until: now() + tokenMsMax });
       return { id, csrf, seconds: tokenMsMax / 1_000 };
     },
     async find(id, csrf) {
-      const [idDigest, csrfDigest] = [digest(id), digest(csrf)];
-      const own = withToken.filter(({ until }) => until > now());
-      const found = [...own, ...current()].find((session) => isEqual(session.id, idDigest));
-      if (!found || !isEqual(found.csrf, csrfDigest)) return undefined;
+      const found = kept.find(digest(id));
+      if (!found || found.until <= now() || !isEqual(found.csrf, digest(csrf))) return undefined;
       const caller = "token" in found ? await personOf(found.token) : callerOf(found);
       return caller && { ...caller, session: found.id };
     },
-    async close(id) {
-      withToken = withToken.filter((session) => session.id !== digest(id));
-      await change((sessions) => sessions.filter((kept) => kept.id !== digest(id)));
+    close: (id) => kept.remove(digest(id)),
+  };
+}
+
+/** Sessions and codes, by their digests. */
+interface Keeper {
+  find(id: string): Kept | undefined;
+  add(session: Kept): Promise<void>;
+  remove(id: string): Promise<void>;
+  addCode(code: string): Promise<void>;
+  /** True once. */
+  takeCode(code: string): Promise<boolean>;
+}
+
+/** Of one hall: in a file, and what has a token in memory. */
+function keepHere(file: string, now: () => number): Keeper {
+  /** The codes that nobody has used, and when they end. */
+  const codes = new Map<string, number>();
+  let withToken: readonly WithToken[] = [];
+  const current = (): readonly ByName[] => readKept(file).filter(({ until }) => until > now());
+  const change = (edit: (sessions: readonly ByName[]) => readonly ByName[]): Promise<void> =>
+    withFileLock(`${file}.lock`, lockMsMax, () =>
+      replacePrivate(file, `${JSON.stringify(edit(current()), null, 2)}\n`),
+    );
+  return {
+    find: (id) => [...withToken, ...current()].find((session) => isEqual(session.id, id)),
+    async add(session) {
+      if ("token" in session) withToken = [...withToken.slice(1 - withTokenMax), session];
+      else await change((sessions) => [...sessions.slice(1 - sessionsMax), session]);
     },
+    async remove(id) {
+      withToken = withToken.filter((session) => session.id !== id);
+      await change((sessions) => sessions.filter((session) => session.id !== id));
+    },
+    async addCode(code) {
+      for (const [known, until] of codes) if (until <= now()) codes.delete(known);
+      codes.set(code, now() + codeMsMax);
+    },
+    async takeCode(code) {
+      const until = codes.get(code) ?? 0;
+      codes.delete(code);
+      return until > now();
+    },
+  };
+}
+
+function keepShared({ sessions, codes }: SharedSessions): Keeper {
+  return {
+    find(id) {
+      const text = sessions.get(id);
+      return text === undefined ? undefined : (JSON.parse(text) as Kept);
+    },
+    add: (session) =>
+      sessions.put(
+        session.id,
+        JSON.stringify(session),
+        "token" in session ? tokenMsMax : sessionMsMax,
+      ),
+    remove: async (id) => void (await sessions.remove(id)),
+    addCode: (code) => codes.put(`code ${code}`, "", codeMsMax),
+    takeCode: async (code) => (await codes.take(`code ${code}`, () => true)) !== undefined,
   };
 }
 
@@ -166,7 +232,7 @@ function isEqual(one: string, other: string): boolean {
 }
 
 /** A damaged file signs everybody out. */
-function readKept(file: string): readonly Kept[] {
+function readKept(file: string): readonly ByName[] {
   try {
     const value: unknown = JSON.parse(readFileSync(file, "utf8"));
     return Array.isArray(value) ? value.filter(isKept) : [];
@@ -175,7 +241,7 @@ function readKept(file: string): readonly Kept[] {
   }
 }
 
-function isKept(value: unknown): value is Kept {
+function isKept(value: unknown): value is ByName {
   if (!isObject(value) || !isObject(value.by)) return false;
   const { id, csrf, until, by } = value;
   const isNamed = typeof by.name === "string" && typeof by.createdAt === "number";

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { type Advice, adviceForModel } from "../../base/advice.ts";
-import { type ErrorCode, errorTable, errorType } from "../../base/errors.ts";
+import { type ErrorCode, errorTable, errorType, type HallError } from "../../base/errors.ts";
 import { errorFrame, type Id, type UnreadableId } from "../../wire/message.ts";
 
 /** The answer to an HTTP request that never becomes a message, as HTTP and as JSON-RPC. */
@@ -47,6 +47,19 @@ export const shuttingDown: Refusal = {
   message: "the hall is shutting down",
   closes: true,
 };
+
+/** The halls' database does not answer. */
+export function refuseUnavailable({ code, message, next }: HallError): Refusal {
+  const retryAfterSeconds = 1;
+  return {
+    status: 503,
+    code,
+    message,
+    next,
+    headers: { "retry-after": String(retryAfterSeconds) },
+    details: { retryAfterSeconds },
+  };
+}
 
 export function sendRefusal(
   response: ServerResponse,

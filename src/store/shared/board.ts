@@ -23,7 +23,18 @@ export interface BoardOptions {
   readonly log: Pick<Log, "warn" | "info">;
 }
 
-export type Topic = "trust" | "tokens" | "registrations" | "approvals" | "answers" | "health";
+export type Topic =
+  | "trust"
+  | "tokens"
+  | "registrations"
+  | "approvals"
+  | "answers"
+  | "health"
+  | "sessions"
+  | "begun"
+  | "logins"
+  | "secrets"
+  | "locks";
 
 /**
  * Called for each change, also of this hall, before the change counts as applied; undefined for a removed row. Must
@@ -52,7 +63,12 @@ const beatMs = 250;
 /** Counted from before the renewal is sent, so it ends before the database's. */
 const leaseMs = 1_000;
 const leaseInDatabaseMs = 1_200;
+/** How long a hall that is cut off goes on with what it knew: longer than a standby takes to replace a database. */
+const cutOffMsMax = 120_000;
 const settleMs = 10;
+const lockPollMs = 50;
+/** Longer than the work of a lock takes. */
+const lockMsMax = 60_000;
 const cleanUpMs = 60_000;
 const hallsKeptMs = 3_600_000;
 
@@ -68,6 +84,11 @@ export class Board {
   /** The keys that this hall knows, by topic. */
   readonly #known = new Map<string, { readonly topic: Topic; readonly key: string }>();
   readonly #beats = createOneAtATime<"beat">(() => this.#beat());
+  #hasJoined = (): void => {};
+  /** Resolves after the first attempt to read. */
+  readonly joined = new Promise<void>((resolve) => {
+    this.#hasJoined = resolve;
+  });
   #colleagues: readonly Colleague[] = [];
   #seen = -1;
   #leaseFrom = Number.NEGATIVE_INFINITY;
@@ -94,6 +115,7 @@ export class Board {
   async join(): Promise<void> {
     this.#timer = setInterval(() => this.#beatSoon(), beatMs).unref();
     await this.#beats.run("beat").catch((error: unknown) => this.#note(error));
+    this.#hasJoined();
   }
 
   /** Where the other halls reach this one. */
@@ -110,6 +132,11 @@ export class Board {
   /** True if this hall knows every change that was confirmed to anybody. */
   get isCurrent(): boolean {
     return performance.now() - this.#leaseFrom < leaseMs;
+  }
+
+  /** Set if this hall has never reached the database, or not for so long that what it knows may be void. */
+  get outdated(): HallError | undefined {
+    return performance.now() - this.#leaseFrom < cutOffMsMax ? undefined : away();
   }
 
   /** Reads what is new. Throws UNAVAILABLE if the database cannot be asked. */
@@ -171,6 +198,30 @@ export class Board {
   /** Removes a row. True for one hall only. */
   take(topic: Topic, key: string): Promise<boolean> {
     return this.edit(topic, key, () => undefined, { isQuick: true });
+  }
+
+  /** Runs work in one hall at a time. A hall that has ended loses its turn. Throws UNAVAILABLE. */
+  async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const mine = `${this.hall} ${randomBytes(6).toString("hex")}`;
+    const isLost = (holder: string): boolean => {
+      const [hall] = holder.split(" ");
+      return (
+        hall !== this.hall && !this.#colleagues.some(({ id, isThere }) => id === hall && isThere)
+      );
+    };
+    const options = { ttlMs: lockMsMax, isQuick: true };
+    const take = (holder: string | undefined): string =>
+      holder === undefined || isLost(holder) ? mine : holder;
+    while (!(await this.edit("locks", name, take, options))) {
+      await sleep(lockPollMs);
+      // Its lease tells whether the other hall is still there.
+      await this.refresh();
+    }
+    try {
+      return await work();
+    } finally {
+      await this.edit("locks", name, (holder) => (holder === mine ? undefined : holder), options);
+    }
   }
 
   /** Takes up to `wanted` tokens from a bucket of the team; `left` may be less than one. Throws UNAVAILABLE. */

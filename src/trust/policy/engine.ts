@@ -9,7 +9,7 @@ import type { Target } from "../../tool.ts";
 import type { Marks } from "../marks.ts";
 import { anyOf, type Needs } from "./expression.ts";
 import type { Cedar, Policy } from "./parse.ts";
-import { isRuledOut } from "./quick.ts";
+import { holdsFor } from "./quick.ts";
 import {
   describeSubject,
   describeUser,
@@ -92,22 +92,32 @@ export class PolicyEngine {
   evaluate({ otherwise, open }: Extract<Plan, { kind: "open" }>, request: PolicyRequest): Ruling {
     const context = this.#contextOf(request, open);
     if (!("values" in context)) return { allows: false, ...context };
-    const possible = open.filter(
-      ({ conditions }) =>
-        conditions.contextual === undefined || !isRuledOut(conditions.contextual, context.values),
-    );
-    if (possible.length === 0) return otherwise;
-    const facts = {
-      user: describeUser(request.caller.person),
-      action: request.action,
-      thing: describeSubject(request.subject, this.#options.marksOf),
-      context: context.values,
-    };
-    const { held, failure } = this.#askEach(possible, open, facts);
+    const { held, failure } = this.#whereContextHolds(open, request, context.values);
     if (failure) return { allows: false, ...failure };
     const denying = held.filter(({ effect }) => effect === "forbid");
     if (denying.length > 0) return { allows: false, by: denying };
     return otherwise.allows || held.length === 0 ? otherwise : { allows: true, by: held };
+  }
+
+  /** Cedar is asked about the conditions that are not plain without it. */
+  #whereContextHolds(open: readonly Policy[], request: PolicyRequest, context: Context): Asked {
+    const certain: Policy[] = [];
+    const unsure: Policy[] = [];
+    for (const policy of open) {
+      const { contextual } = policy.conditions;
+      const holds = contextual === undefined || holdsFor(contextual, context);
+      if (holds === undefined) unsure.push(policy);
+      else if (holds) certain.push(policy);
+    }
+    if (unsure.length === 0) return { held: certain };
+    const facts = {
+      user: describeUser(request.caller.person),
+      action: request.action,
+      thing: describeSubject(request.subject, this.#options.marksOf),
+      context,
+    };
+    const { held, failure } = this.#askEach(unsure, open, facts);
+    return { held: [...new Set([...certain, ...held])], failure };
   }
 
   /** Frees what Cedar holds for it. */
@@ -174,17 +184,23 @@ export class PolicyEngine {
   ): AuthorizationAnswer {
     const isNeeded = (name: "principal" | "resource"): boolean =>
       part === "fixed" || needsOf(policies)[name];
-    return this.#options.cedar.statefulIsAuthorized({
-      principal: user.uid,
-      action: { type: "Action", id: action },
-      resource: thing.uid,
-      context,
-      preparsedPolicySetId: this.#sets.idOf(policies, part, form),
-      entities: [
-        ...(isNeeded("principal") ? [user] : []),
-        ...(isNeeded("resource") ? [thing] : []),
-      ],
-    });
+    const preparsedPolicySetId = this.#sets.idOf(policies, part, form);
+    try {
+      return this.#options.cedar.statefulIsAuthorized({
+        principal: user.uid,
+        action: { type: "Action", id: action },
+        resource: thing.uid,
+        context,
+        preparsedPolicySetId,
+        entities: [
+          ...(isNeeded("principal") ? [user] : []),
+          ...(isNeeded("resource") ? [thing] : []),
+        ],
+      });
+    } catch {
+      // Half a surrogate pair is no text for Cedar, and whatever else it cannot read must not be allowed either.
+      return unreadable;
+    }
   }
 
   /** Only what the policies read: passing values to Cedar costs more than evaluating them. */
@@ -221,6 +237,13 @@ export class PolicyEngine {
     }
   }
 }
+
+const message = "the request has text that is not well-formed Unicode";
+const unreadable: AuthorizationAnswer = {
+  type: "failure",
+  errors: [{ message, help: null, code: null, url: null, severity: null }],
+  warnings: [],
+};
 
 type Part = "fixed" | "contextual";
 /** A set with each condition, or one condition that holds if any of them does. */

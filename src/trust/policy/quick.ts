@@ -7,17 +7,18 @@ type Reader = (context: JsonObject) => unknown;
 const readers = new WeakMap<Expr, Reader>();
 
 /**
- * True if a condition certainly does not hold for this context. Cedar decides all the rest: this only spares it
- * conditions of the simplest kinds, of which one call may have a hundred. Anything that Cedar could answer with an
- * error, or that is not known here, counts as possible.
+ * Whether a condition holds for this context; undefined if only Cedar can tell. This spares Cedar conditions of the
+ * simplest kinds, of which one call may have a hundred. Anything that Cedar could answer with an error, or that is
+ * not known here, is undefined.
  */
-export function isRuledOut(condition: Expr, context: JsonObject): boolean {
+export function holdsFor(condition: Expr, context: JsonObject): boolean | undefined {
   let read = readers.get(condition);
   if (!read) {
     read = readerOf(condition);
     readers.set(condition, read);
   }
-  return read(context) === false;
+  const value = read(context);
+  return typeof value === "boolean" ? value : undefined;
 }
 
 const unknown: Reader = () => undefined;

@@ -1,0 +1,2 @@
+export { ask, startTeam } from "../../test/halls/team.ts";
+export { startCluster } from "../../test/store/cluster.ts";
