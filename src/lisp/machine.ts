@@ -332,10 +332,11 @@ export class Machine {
 
   /** Signals a condition; without a handler it ends the evaluation. */
   raise(condition: Instance): never {
-    throw this.#exitOf(condition);
+    throw this.exitOf(condition);
   }
 
-  #exitOf(condition: Instance): Transfer | Unhandled {
+  /** Signals a condition; returns what to throw. */
+  exitOf(condition: Instance): Transfer | Unhandled {
     // Signalling costs far more than a call, and steps decide when the clock is checked.
     this.tick(dearSteps);
     const exit = runHandlers(this, condition);

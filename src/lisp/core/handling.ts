@@ -15,7 +15,7 @@ import { dynamicState, restoreState, Transfer } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { isKeyword, NIL, Sym } from "../symbol.ts";
 import {
-  Cons,
+  type Cons,
   gatheringStream,
   type Instance,
   itemsOf,
@@ -28,7 +28,6 @@ import { thunk } from "./control.ts";
 
 export function defineHandling(): void {
   defineValues("%HANDLER-BIND types functions thunk", handlerBind);
-  defineValues("%HANDLER-CASE types functions thunk", handlerCase);
   defineMacro("HANDLER-BIND", (whole, _, m) => {
     const [bindings, ...body] = itemsOf(whole.cdr);
     const clauses = itemsOf(bindings ?? NIL).map((binding) => {
@@ -62,14 +61,11 @@ function expandHandlerCase(whole: Cons, _: unknown, m: Machine): Value {
     type instanceof Sym && type.name === "NO-ERROR" && type.kind === "constant";
   const noError = clauses.find(isNoError);
   const handling = clauses.filter((clause) => !isNoError(clause));
-  const functions = handling.map(({ lambdaList, body }) =>
-    // A clause without a variable still gets the condition.
-    lambdaList === NIL
-      ? lisp`(lambda (%condition) (declare (ignore %condition)) @${body})`
-      : lisp`(lambda ${lambdaList} @${body})`,
-  );
-  const around = (inner: Value): Value =>
-    lisp`(%handler-case '${types(handling)} (list @${functions}) (lambda () ${inner}))`;
+  const forms = handling.map(({ type, lambdaList, body }) => {
+    const bindings = itemsOf(lambdaList).map((name) => [name, "%CONDITION"]);
+    return lisp`(${type} (let ${bindings} @${body}))`;
+  });
+  const around = (inner: Value): Value => lisp`(%handler-case %condition ${inner} @${forms})`;
   if (noError === undefined) return around(expression);
   return lisp`(block %failed
     (multiple-value-call (lambda ${noError.lambdaList} @${noError.body})
@@ -102,39 +98,8 @@ function handlerBind(m: Machine, specifiers: Value, functions: Value, body: Fn):
   }
 }
 
-/** The first matching clause runs after the body was left. */
-function handlerCase(m: Machine, specifiers: Value, functions: Value, body: Fn): Value {
-  const state = dynamicState(m);
-  const target: { chosen: Value } = { chosen: NIL };
-  const cluster: HandlerCluster = {
-    outer: m.handlers,
-    handle: (_, condition) => {
-      let fns = functions;
-      for (let types = specifiers; types instanceof Cons; types = types.cdr) {
-        target.chosen = (fns as Cons).car;
-        if (m.services.typep(m, condition, types.car)) return new Transfer(target, condition, null);
-        fns = (fns as Cons).cdr;
-      }
-      return null;
-    },
-  };
-  m.handlers = cluster;
-  let left: unknown;
-  try {
-    const answer = m.call0(body);
-    m.handlers = cluster.outer;
-    return answer;
-  } catch (thrown) {
-    restoreState(m, state);
-    left = isHostTrouble(thrown) ? troubleIn(m, cluster, thrown) : thrown;
-  }
-  if (!(left instanceof Transfer) || left.target !== target) throw left;
-  restoreState(m, state);
-  return m.call1(target.chosen as Fn, left.value);
-}
-
 /** Signals an error of the host, mostly a stack overflow, to the handlers; returns the exit that they took. */
-function troubleIn(m: Machine, cluster: HandlerCluster, trouble: unknown): unknown {
+export function troubleIn(m: Machine, cluster: HandlerCluster, trouble: unknown): unknown {
   m.handlers = cluster;
   try {
     return asCondition(m, trouble);
@@ -154,7 +119,7 @@ export function asCondition(m: Machine, thrown: unknown): never {
   m.fail(`internal error: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
 }
 
-function isHostTrouble(thrown: unknown): boolean {
+export function isHostTrouble(thrown: unknown): boolean {
   return thrown instanceof Error;
 }
 

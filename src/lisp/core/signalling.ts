@@ -89,7 +89,12 @@ function readSlot(m: Machine, condition: Value, slot: string): Value {
 }
 
 /** A condition designator: a condition, a class name with initargs, or a format control with arguments. */
-function designated(m: Machine, datum: Value, args: readonly Value[], simple: string): Instance {
+export function designated(
+  m: Machine,
+  datum: Value,
+  args: readonly Value[],
+  simple: string,
+): Instance {
   if (isCondition(datum)) return datum;
   if (datum instanceof Str || datum instanceof Fn)
     return new Instance(classNamed(simple), [datum, m.list(args)]);
