@@ -6,7 +6,7 @@ import { defineCalling, defineControl } from "./core/control.ts";
 import { defineDefinitions, defineVariables } from "./core/definitions.ts";
 import { defineConditionForms, defineHandling } from "./core/handling.ts";
 import { defineCases, defineMacros } from "./core/macros.ts";
-import { defineNames, defineTracing } from "./core/names.ts";
+import { defineNames } from "./core/names.ts";
 import { defineParallel } from "./core/parallel.ts";
 import { defineRestarting } from "./core/restarting.ts";
 import { defineSetf } from "./core/setf.ts";
@@ -33,7 +33,7 @@ import { defineStreams } from "./library/streams.ts";
 import { defineCharacters, defineStrings } from "./library/strings.ts";
 import { defineEquality, defineHelp, defineSymbols } from "./library/symbols.ts";
 import { defineDeftype, defineTypes } from "./library/types.ts";
-import { defineBitArrays, defineBits, defineFillPointers } from "./library/vectors.ts";
+import { defineBits, defineFillPointers } from "./library/vectors.ts";
 import { definePrelude } from "./prelude.ts";
 import { cl, commonLisp } from "./symbol.ts";
 import { defineTypeTable } from "./types.ts";
@@ -57,7 +57,6 @@ const definitions: readonly (() => void)[] = [
   defineAlists,
   defineArrays,
   defineFillPointers,
-  defineBitArrays,
   defineBits,
   defineChance,
   defineCharacters,
@@ -88,7 +87,6 @@ const definitions: readonly (() => void)[] = [
   defineSlots,
   defineStructures,
   defineConditionForms,
-  defineTracing,
   defineParallel,
   definePrelude,
   defineAbsent,

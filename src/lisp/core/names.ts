@@ -1,6 +1,5 @@
-// Values and functions of symbols, and trace.
+// Values and functions of symbols.
 
-import { trace } from "../budgets.ts";
 import { setterName } from "../compile/analyse.ts";
 import { macroOf } from "../compile/compile.ts";
 import { findSpecial } from "../compile/nodes.ts";
@@ -20,7 +19,7 @@ import { refuseLocked, setFunction, setGlobal } from "../packages.ts";
 import { unboundVariable, undefinedFunction, undefinedSetter } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { bool, NIL, Sym } from "../symbol.ts";
-import { itemsOf, listOf, type Value } from "../values.ts";
+import { itemsOf, type Value } from "../values.ts";
 
 export function defineNames(): void {
   defineFunction("BOUNDP symbol", (m, name) => bool(symbol(m, name).value !== undefined));
@@ -48,6 +47,16 @@ export function defineNames(): void {
       ? m.values(NIL, bool(fn.env.length > 0), fn.code.name)
       : m.typeError(fn, "FUNCTION"),
   );
+  // For `trace` of the prelude.
+  defineFunction("%TRACEABLE name", (m, name) => {
+    refuseLocked(m, setterName(name) ?? symbol(m, name), "trace");
+    return m.fn(name);
+  });
+  // Methods can still be added.
+  defineFunction("%AS-GENERIC original wrapper", (_, original: Fn, wrapper: Fn) => {
+    wrapper.code.generic = original.code.generic;
+    return wrapper;
+  });
   defineMacro("WITH-COMPILATION-UNIT", (whole) => form(["PROGN", ...itemsOf(whole.cdr).slice(1)]));
   defineMacro("STEP", (whole) => form(["PROGN", ...itemsOf(whole.cdr)]));
   defineMacro("DEFINE-COMPILER-MACRO", (whole) => form(["QUOTE", itemsOf(whole.cdr)[0] ?? NIL]));
@@ -117,80 +126,4 @@ function gensym(m: Machine, prefix?: Value): Value {
   counter.value = add(m, number, 1);
   if (prefix !== undefined && !(prefix instanceof Str)) m.typeError(prefix, "STRING");
   return new Sym(`${prefix ?? "G"}${number}`, null);
-}
-
-// trace and untrace. The global function is wrapped, so calls through its name are traced, including recursive
-// calls of a compiled function.
-
-interface Traced {
-  readonly name: Value;
-  readonly original: Fn;
-  readonly wrapper: Fn;
-}
-
-export function defineTracing(): void {
-  defineMacro("TRACE", (whole) => form(["%TRACE", ["QUOTE", form(itemsOf(whole.cdr))]]));
-  defineMacro("UNTRACE", (whole) => form(["%UNTRACE", ["QUOTE", form(itemsOf(whole.cdr))]]));
-  defineFunction("%TRACE names", (m, names) => {
-    const wanted = itemsOf(names);
-    for (const name of wanted) traceOne(m, name);
-    return wanted.length === 0 ? listOf(tracedNames(m)) : names;
-  });
-  defineFunction("%UNTRACE names", (m, names) => {
-    const wanted = names === NIL ? tracedNames(m) : itemsOf(names);
-    for (const name of wanted) untraceOne(m, name);
-    return listOf(wanted);
-  });
-}
-
-/** By the printed name, because `(setf f)` is a new list each time. */
-const tracedIn = (m: Machine) => m.keep("traced", () => new Map<string, Traced>());
-
-const tracedNames = (m: Machine): Value[] => [...tracedIn(m).values()].map(({ name }) => name);
-
-function traceOne(m: Machine, name: Value): void {
-  const sym = setterName(name) ?? symbol(m, name);
-  refuseLocked(m, sym, "trace");
-  const original = m.fn(name);
-  if (tracedIn(m).get(m.show(name))?.wrapper === original) return;
-  let level = 0;
-  const wrapper = nativeFunction(
-    sym,
-    "&rest arguments",
-    (inner, args: Value[]) => {
-      const indent = "  ".repeat(level);
-      trace(
-        inner,
-        `${indent}${level}: (${[name, ...args].map((value) => inner.show(value)).join(" ")})\n`,
-      );
-      level++;
-      try {
-        const value = inner.apply(original, args);
-        const { mv } = inner;
-        const shown = (mv ?? [value]).map((one) => inner.show(one)).join(", ");
-        trace(
-          inner,
-          `${indent}${level - 1}: ${name === sym ? sym.name : inner.show(name)} returned ${shown}\n`,
-        );
-        inner.mv = mv;
-        return value;
-      } finally {
-        level--;
-      }
-    },
-    { values: true },
-  );
-  // Methods can still be added.
-  wrapper.code.generic = original.code.generic;
-  if (name === sym) sym.fn = wrapper;
-  else sym.setter = wrapper;
-  tracedIn(m).set(m.show(name), { name, original, wrapper });
-}
-
-function untraceOne(m: Machine, name: Value): void {
-  const traced = tracedIn(m).get(m.show(name));
-  const sym = setterName(name) ?? symbol(m, name);
-  if (traced !== undefined && sym.fn === traced.wrapper) sym.fn = traced.original;
-  if (traced !== undefined && sym.setter === traced.wrapper) sym.setter = traced.original;
-  tracedIn(m).delete(m.show(name));
 }

@@ -1,4 +1,4 @@
-// `defpackage`, `in-package`, and the functions that change packages.
+// `in-package`, and the functions that change packages.
 import { defineFunction, defineMacro, form } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import {
@@ -7,7 +7,6 @@ import {
   currentPackage,
   findPackage,
   findSymbol,
-  intern,
   keywordOf,
   noteDefinition,
   packageVariable,
@@ -15,15 +14,10 @@ import {
 import { offering } from "../restarts.ts";
 import { textOf } from "../sequences.ts";
 import { Str } from "../string.ts";
-import { isKeyword, NIL, Package, Sym, T } from "../symbol.ts";
+import { NIL, Package, Sym, T } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
-import { refuseRepeated } from "./class-table.ts";
 
 export function definePackages(): void {
-  defineMacro("DEFPACKAGE", (whole) => form(["%DEFINE-PACKAGE", ["QUOTE", whole.cdr]]));
-  defineFunction("%DEFINE-PACKAGE definition", (m, definition) =>
-    definePackage(m, itemsOf(definition)),
-  );
   defineMacro("IN-PACKAGE", (whole) =>
     form(["%IN-PACKAGE", ["QUOTE", whole.cdr instanceof Cons ? whole.cdr.car : NIL]]),
   );
@@ -98,53 +92,6 @@ function defineChanges(): void {
 /** A list, or one item. */
 const listed = (value: Value): Value[] =>
   value instanceof Cons || value === NIL ? itemsOf(value) : [value];
-
-/** Redefining a package only adds to it. */
-function definePackage(m: Machine, [name = NIL, ...options]: readonly Value[]): Value {
-  const given = options.map((option): [Sym, Value[]] => [
-    (option as Cons).car as Sym,
-    itemsOf((option as Cons).cdr),
-  ]);
-  const all = (key: string): Value[] =>
-    given.flatMap(([option, args]) => (isKeyword(option, key) ? args : []));
-  const texts = (key: string): string[] => all(key).map((one) => textOf(m, one));
-  refuseRepeated(
-    m,
-    "DEFPACKAGE",
-    given.flatMap(([key]) =>
-      isKeyword(key, "SIZE") || isKeyword(key, "DOCUMENTATION") ? [key] : [],
-    ),
-  );
-  const brought = ["SHADOWING-IMPORT-FROM", "IMPORT-FROM"].flatMap((key) =>
-    from(given, key).flatMap(([, ...names]) => names.map((one) => textOf(m, one))),
-  );
-  const own = [...texts("SHADOW"), ...texts("INTERN"), ...brought];
-  const twice =
-    own.find((one, at) => own.indexOf(one) !== at) ??
-    texts("INTERN").find((one) => texts("EXPORT").includes(one));
-  if (twice !== undefined) m.programError(`DEFPACKAGE: ${twice} is named by two options`);
-  const known = findPackage(m, new Str(textOf(m, name)));
-  const pkg =
-    known === undefined
-      ? createPackage(m, textOf(m, name), texts("NICKNAMES"), [])
-      : ownPackage(m, known);
-  const [documentation] = all("DOCUMENTATION");
-  if (documentation instanceof Str) pkg.documentation = documentation.toString();
-  for (const one of texts("SHADOW")) shadowName(m, pkg, one);
-  for (const [source, ...names] of from(given, "SHADOWING-IMPORT-FROM"))
-    for (const one of names)
-      shadowingImport(pkg, presentIn(m, getPackage(m, source as Value), textOf(m, one)));
-  for (const used of all("USE")) addUse(m, pkg, getPackage(m, used));
-  for (const [source, ...names] of from(given, "IMPORT-FROM"))
-    for (const one of names)
-      importSymbol(m, pkg, presentIn(m, getPackage(m, source as Value), textOf(m, one)));
-  for (const one of texts("INTERN")) symbolIn(m, pkg, one);
-  for (const one of texts("EXPORT")) exportSymbol(m, pkg, symbolIn(m, pkg, one));
-  return pkg;
-}
-
-const from = (given: readonly [Sym, Value[]][], key: string): Value[][] =>
-  given.flatMap(([option, args]) => (isKeyword(option, key) ? [args] : []));
 
 // Operations on packages. Two symbols of the same name conflict in a package, unless one is shadowing.
 
@@ -253,19 +200,6 @@ function shadowName(m: Machine, pkg: Package, name: string): void {
     pkg.symbols.set(name, new Sym(name, pkg));
   }
   pkg.shadowing.add(name);
-}
-
-/** The symbol of a name in a package to import from; it may be made after an error. */
-function presentIn(m: Machine, pkg: Package, name: string): Sym {
-  if (findSymbol(pkg, name) === undefined)
-    offering(m, "CONTINUE", "Make the symbol.", () =>
-      fault(m, pkg, `the package ${pkg.name} has no symbol ${name}`),
-    );
-  return symbolIn(m, pkg, name);
-}
-
-function symbolIn(m: Machine, pkg: Package, name: string): Sym {
-  return findSymbol(pkg, name)?.sym ?? intern(m, pkg, name);
 }
 
 /** Accessible, present or external symbols. */

@@ -2,15 +2,7 @@
 import { defineFunction, defineSetter, defineValues } from "../define.ts";
 import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
-import {
-  keyOf,
-  listItems,
-  type Match,
-  matchItem,
-  matchPredicate,
-  type Test,
-  testOf,
-} from "../sequences.ts";
+import { keyOf, listItems, type Match, matchItem, matchPredicate, testOf } from "../sequences.ts";
 import { Str } from "../string.ts";
 import { bool, cl, NIL, Sym } from "../symbol.ts";
 import { Cons, type Value } from "../values.ts";
@@ -41,16 +33,6 @@ export function defineAlists(): void {
       findPair(m, alist, part, matchPredicate(m, predicate, key, false)),
     );
   }
-  defineFunction("PAIRLIS keys data &optional alist", (m, keys, data, alist = NIL) => {
-    const names = listItems(m, keys);
-    const values = listItems(m, data);
-    if (names.length !== values.length)
-      m.fail("PAIRLIS: the lists of keys and data are of unequal length");
-    return names.reduce(
-      (made: Value, name, at) => m.cons(m.cons(name, values[at] as Value), made),
-      alist,
-    );
-  });
   definePropertyLists();
 }
 
@@ -76,16 +58,6 @@ function definePropertyLists(): void {
     "GETF plist indicator &optional default",
     (m, plist, indicator, fallback = NIL) => findProperty(m, plist, indicator)?.car ?? fallback,
   );
-  defineValues("GET-PROPERTIES plist indicators", (m, plist, indicators) => {
-    const wanted = listItems(m, indicators);
-    let at = plist;
-    for (; at instanceof Cons; at = (at.cdr as Cons).cdr) {
-      const next = valueCell(m, at, plist);
-      if (wanted.includes(at.car)) return m.values(at.car, next.car, at);
-      m.tick(1);
-    }
-    return at === NIL ? m.values(NIL, NIL, NIL) : m.typeError(at, "LIST");
-  });
   defineFunction(
     "GET symbol indicator &optional default",
     (m, name, indicator, fallback = NIL) =>
@@ -168,7 +140,7 @@ function withoutProperty(
   }
   return { plist, found: NIL };
 }
-// Lists as sets and as trees: union, subst, sublis, tree-equal and others.
+// Lists as sets.
 
 const keywords = "&key key test test-not";
 
@@ -204,7 +176,6 @@ export function defineSets(): void {
     const b = listItems(m, list2);
     return bool(listItems(m, list1).every((item) => has(item, b)));
   });
-  defineTrees();
 }
 
 type Has = (item: Value, items: readonly Value[]) => boolean;
@@ -256,63 +227,4 @@ function plainMembership(m: Machine): Has {
     m.tick(1);
     return known.set.has(item);
   };
-}
-
-function defineTrees(): void {
-  for (const prefix of ["", "N"]) {
-    defineFunction(
-      `${prefix}SUBST new old tree ${keywords}`,
-      (m, replacement, old, tree, key, test, testNot) => {
-        const matches = matchItem(m, old, test, testNot, key);
-        return replaceIn(m, tree, (part) => (matches(part) ? replacement : undefined));
-      },
-    );
-    for (const [suffix, wanted] of [
-      ["-IF", true],
-      ["-IF-NOT", false],
-    ] as const)
-      defineFunction(
-        `${prefix}SUBST${suffix} new predicate tree &key key`,
-        (m, replacement, predicate, tree, key) => {
-          const matches = matchPredicate(m, predicate, key, wanted);
-          return replaceIn(m, tree, (part) => (matches(part) ? replacement : undefined));
-        },
-      );
-    defineFunction(
-      `${prefix}SUBLIS alist tree ${keywords}`,
-      (m, alist, tree, key, test, testNot) => {
-        const part = keyOf(m, key);
-        const holds = testOf(m, test, testNot);
-        const pairs = listItems(m, alist).filter((pair) => pair instanceof Cons);
-        return replaceIn(m, tree, (subtree) => {
-          const wanted = part(subtree);
-          return pairs.find((pair) => holds(wanted, pair.car))?.cdr;
-        });
-      },
-    );
-  }
-  defineFunction("TREE-EQUAL tree1 tree2 &key test test-not", (m, a, b, test, testNot) =>
-    bool(treeEqual(m, a, b, testOf(m, test, testNot))),
-  );
-}
-
-/** Replaces the subtrees for which `find` has a replacement; shares what does not change. */
-function replaceIn(m: Machine, tree: Value, find: (subtree: Value) => Value | undefined): Value {
-  const found = find(tree);
-  if (found !== undefined) return found;
-  if (!(tree instanceof Cons)) return tree;
-  m.tick(1);
-  const first = replaceIn(m, tree.car, find);
-  const rest = replaceIn(m, tree.cdr, find);
-  return first === tree.car && rest === tree.cdr ? tree : m.cons(first, rest);
-}
-
-function treeEqual(m: Machine, a: Value, b: Value, holds: Test): boolean {
-  let x = a;
-  let y = b;
-  for (; x instanceof Cons && y instanceof Cons; x = x.cdr, y = y.cdr) {
-    m.tick(1);
-    if (!treeEqual(m, x.car, y.car, holds)) return false;
-  }
-  return !(x instanceof Cons) && !(y instanceof Cons) && holds(x, y);
 }

@@ -1,9 +1,8 @@
 /** Conses and lists: parts, copies, tails, joining. */
 import { defineFunction, defineSetter } from "../define.ts";
-import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
 import { listItems, notProper, takeItems } from "../sequences.ts";
-import { bool, NIL, T, words } from "../symbol.ts";
+import { bool, NIL, words } from "../symbol.ts";
 import { Cons, type Value } from "../values.ts";
 
 export function defineLists(): void {
@@ -154,36 +153,6 @@ function defineTails(): void {
     if (kept === list || !(rest instanceof Cons)) return NIL;
     rest.cdr = NIL;
     return list;
-  });
-  defineFunction("LDIFF list object", (m, list, object) => {
-    const items: Value[] = [];
-    let at: Value = isList(m, list);
-    for (; at instanceof Cons && !eql(at, object); at = at.cdr) {
-      items.push(at.car);
-      m.tick(1);
-    }
-    return m.list(items, eql(at, object) ? NIL : at);
-  });
-  defineFunction("TAILP object list", (m, object, list) => {
-    let at: Value = isList(m, list);
-    for (; at instanceof Cons; at = at.cdr) {
-      if (eql(at, object)) return T;
-      m.tick(1);
-    }
-    return bool(eql(at, object));
-  });
-  defineFunction("LIST-LENGTH list", (m, list) => {
-    let slow: Value = list;
-    let length = 0;
-    for (let fast: Value = isList(m, list); ; length += 2) {
-      if (!(fast instanceof Cons)) return fast === NIL ? length : m.typeError(fast, "LIST");
-      const next: Value = fast.cdr;
-      if (!(next instanceof Cons)) return next === NIL ? length + 1 : m.typeError(next, "LIST");
-      fast = next.cdr;
-      slow = (slow as Cons).cdr;
-      if (fast === slow && fast !== NIL) return NIL;
-      m.tick(1);
-    }
   });
   defineFunction("ENDP list", (m, list) => bool(isList(m, list) === NIL));
 }

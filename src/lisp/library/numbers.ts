@@ -3,7 +3,6 @@
 import {
   divideRounded,
   exponential,
-  floatQuotient,
   integerRoot,
   logarithm,
   magnitude,
@@ -158,13 +157,6 @@ function defineRounding(): void {
     defineValues(`${rounding.toUpperCase()} number &optional divisor`, (m, number, divisor = 1) =>
       rounded(m, rounding, number, divisor),
     );
-    defineValues(
-      `F${rounding.toUpperCase()} number &optional divisor`,
-      (m, number, divisor = 1) => {
-        const { float, remainder } = floatQuotient(m, rounding, number, divisor);
-        return m.values(float, remainder);
-      },
-    );
   }
   defineFunction("MOD number divisor", (m, number, divisor) => modulo(m, number, divisor));
   defineFunction("REM number divisor", (m, number, divisor) => remainder(m, number, divisor));
@@ -294,15 +286,6 @@ function defineComplexRefusals(): void {
     imaginary === 0 && !(realPart instanceof Float)
       ? real(m, realPart)
       : noComplex(m, "COMPLEX", realPart, imaginary),
-  );
-  defineFunction("REALPART number", (m, number) => real(m, number, "NUMBER"));
-  defineFunction("IMAGPART number", (m, number) =>
-    real(m, number, "NUMBER") instanceof Float ? new Float(0) : 0,
-  );
-  defineFunction("CONJUGATE number", (m, number) => real(m, number, "NUMBER"));
-  defineFunction(
-    "PHASE number",
-    (m, number) => new Float(signOf(real(m, number, "NUMBER")) < 0 ? Math.PI : 0),
   );
   defineFunction("CIS radians", (m, radians) => noComplex(m, "CIS", radians));
 }

@@ -245,21 +245,6 @@ function definePrettyCalls(): void {
       return NIL;
     },
   );
-  defineMacro("WITH-STANDARD-IO-SYNTAX", (whole) =>
-    form([
-      "LET",
-      [
-        ["*PACKAGE*", ["FIND-PACKAGE", ":CL-USER"]],
-        ["*READ-BASE*", 10],
-        ["*READ-SUPPRESS*", "NIL"],
-        ["*READTABLE*", ["COPY-READTABLE", "NIL"]],
-        ["*PRINT-PPRINT-DISPATCH*", ["COPY-PPRINT-DISPATCH", "NIL"]],
-        ...variables.map(([name, initial]) => [name, initial]),
-        ["*PRINT-READABLY*", "T"],
-      ],
-      ...itemsOf(whole.cdr),
-    ]),
-  );
 }
 
 function defineFormat(): void {

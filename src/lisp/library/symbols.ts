@@ -27,19 +27,6 @@ export function defineSymbols(): void {
     m.alloc(4);
     return new Sym(name instanceof Str ? name.toString() : m.typeError(name, "STRING"), null);
   });
-  defineFunction("COPY-SYMBOL symbol &optional copy-properties", (m, sym, isFull = NIL) =>
-    copySymbol(m, symbolOf(m, sym), isFull !== NIL),
-  );
-  defineFunction("GENTEMP &optional prefix package", (m, prefix, pkg) => {
-    const home = packageOf(m, pkg);
-    if (prefix !== undefined && !(prefix instanceof Str)) return m.typeError(prefix, "STRING");
-    const text = prefix?.toString() ?? "T";
-    for (let count = 1; ; count += 1) {
-      m.tick(1);
-      if (findSymbol(home, `${text}${count}`) === undefined)
-        return intern(m, home, `${text}${count}`);
-    }
-  });
   defineInterning();
   definePackageQuestions();
 }
@@ -51,17 +38,6 @@ function symbolOf(m: Machine, value: Value): Sym {
 /** Keywords share one home package; a session sees its own KEYWORD. */
 function homeOf(m: Machine, sym: Sym): Value {
   return sym.pkg === null ? NIL : (m.packages.get(sym.pkg.name) ?? sym.pkg);
-}
-
-function copySymbol(m: Machine, sym: Sym, isFull: boolean): Sym {
-  m.alloc(4);
-  const made = new Sym(sym.name, null);
-  if (!isFull) return made;
-  made.value = sym.value;
-  made.fn = sym.fn;
-  const plist = m.plists.get(sym);
-  if (plist !== undefined) m.plists.set(made, plist);
-  return made;
 }
 
 function packageOf(m: Machine, designator: Value | undefined): Package {
@@ -194,5 +170,6 @@ function setDocumentation(m: Machine, object: Value, kind: string, text: string 
     if (cls !== undefined) cls.documentation = text;
     if (kind === "FUNCTION" && object.macro !== null) object.macro.documentation = text;
     else if (kind === "FUNCTION" && object.fn !== null) object.fn.code.documentation = text;
-  } else if (object instanceof Fn && !object.code.native) object.code.documentation = text;
+  } else if (object instanceof Package && !object.locked) object.documentation = text;
+  else if (object instanceof Fn && !object.code.native) object.code.documentation = text;
 }
