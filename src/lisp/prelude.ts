@@ -80,7 +80,9 @@ function readDefinition(m: Machine, text: string): Cons {
   m.bind(named("*READ-SUPPRESS*"), NIL);
   systemPackage.locked = false;
   try {
-    return new Reader(m, text).next() as Cons;
+    const reader = new Reader(m, text);
+    reader.notesPositions = false;
+    return reader.next() as Cons;
   } finally {
     systemPackage.locked = true;
     m.unbindTo(mark);

@@ -58,6 +58,8 @@
                              t))))
 
 (defun pairlis (keys data &optional alist)
+  (check-type keys list)
+  (check-type data list)
   (unless (= (length keys) (length data))
     (error "pairlis: the lists of keys and data are of unequal length"))
   (loop for key in keys
@@ -66,12 +68,11 @@
   alist)
 
 (defun get-properties (plist indicators)
-  (loop for (indicator value) on plist by #'cddr
-        for tail on plist by #'cddr
-        do (unless (consp (cdr tail))
-             (error 'type-error :datum plist :expected-type 'list))
-        when (member indicator indicators :test #'eq)
-          return (values indicator value tail)
+  (loop for tail = plist then (cddr tail)
+        until (endp tail)
+        do (check-type (cdr tail) cons)
+        when (member (first tail) indicators :test #'eq)
+          return (values (first tail) (second tail) tail)
         finally (return (values nil nil nil))))
 
 (defun ldiff (list object)

@@ -22,6 +22,8 @@
   sequence)
 
 (defun read-sequence (sequence stream &key (start 0) end)
+  (check-type start unsigned-byte)
+  (check-type end (or null unsigned-byte))
   (loop for index from start below (or end (length sequence))
         for character = (read-char stream nil)
         while character
