@@ -78,9 +78,16 @@ function onFirstUse<Made>(make: (m: Machine) => Made): (m: Machine) => Made {
   return (m) => {
     const found = made.get(m);
     if (found !== undefined) return found;
-    const fresh = make(m);
-    made.set(m, fresh);
-    return fresh;
+    const mark = m.bindings.length;
+    // The compiler prints lambda lists, and the layout of a long one is a function of the prelude itself.
+    m.bind(named("*PRINT-PRETTY*"), NIL);
+    try {
+      const fresh = make(m);
+      made.set(m, fresh);
+      return fresh;
+    } finally {
+      m.unbindTo(mark);
+    }
   };
 }
 
