@@ -234,46 +234,15 @@ function defineFloats(): void {
     if (prototype !== undefined) float(m, prototype);
     return x instanceof Float ? x : new Float(toDouble(m, x));
   });
-  defineValues("DECODE-FLOAT float", (m, value) => {
-    const x = float(m, value);
-    const { mantissa, exponent, sign } = decodeDouble(x);
-    if (mantissa === 0n) return m.values(new Float(0), -1074, new Float(sign));
-    const length = mantissa.toString(2).length;
-    return m.values(new Float(Number(mantissa) / 2 ** length), exponent + length, new Float(sign));
-  });
   defineValues("INTEGER-DECODE-FLOAT float", (m, value) => {
     const { mantissa, exponent, sign } = decodeDouble(float(m, value));
     return m.values(integer(mantissa), exponent, sign);
-  });
-  defineFunction("SCALE-FLOAT float integer", (m, value, by) => {
-    const power = Number(toInteger(m, by));
-    const half = Math.trunc(power / 2);
-    return checkedFloat(
-      m,
-      float(m, value) * 2 ** half * 2 ** (power - half),
-      "SCALE-FLOAT",
-      value,
-      by,
-    );
   });
   defineFunction("FLOAT-SIGN float &optional other", (m, value, other: Value | undefined) => {
     const x = float(m, value);
     const size = Math.abs(other === undefined ? 1 : float(m, other));
     return new Float(x < 0 || Object.is(x, -0) ? -size : size);
   });
-  for (const [name, answer] of [
-    ["FLOAT-DIGITS", 53],
-    ["FLOAT-RADIX", 2],
-  ] as const) {
-    defineFunction(`${name} float`, (m, value) => {
-      float(m, value);
-      return answer;
-    });
-  }
-  defineFunction(
-    "FLOAT-PRECISION float",
-    (m, value) => decodeDouble(float(m, value)).mantissa.toString(2).length,
-  );
 }
 
 function float(m: Machine, value: Value): number {

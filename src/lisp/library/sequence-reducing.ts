@@ -2,21 +2,11 @@
 import { defineFunction } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import {
-  elements,
-  isSequence,
-  type Key,
-  keyOf,
-  lengthOf,
-  spanOf,
-  type Test,
-  testOf,
-} from "../sequences.ts";
+import { elements, isSequence, keyOf, lengthOf, spanOf, type Test, testOf } from "../sequences.ts";
 import { cl, NIL, T } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import { callAt } from "./sequence-building.ts";
 import { overwrite } from "./sequences.ts";
-import { sequenceOfType } from "./types.ts";
 
 export function defineSequenceReducing(): void {
   defineFunction("REDUCE function sequence &key key from-end start end initial-value", reduce);
@@ -30,10 +20,6 @@ export function defineSequenceReducing(): void {
     "SEARCH sequence1 sequence2 &key from-end test test-not key start1 start2 end1 end2",
     search,
   );
-  defineFunction(
-    "MISMATCH sequence1 sequence2 &key from-end test test-not key start1 start2 end1 end2",
-    mismatch,
-  );
   for (const name of ["SORT", "STABLE-SORT"]) {
     defineFunction(`${name} sequence predicate &key key`, (m, sequence, predicate, key) => {
       if (!isSequence(sequence)) return m.typeError(sequence, "SEQUENCE");
@@ -44,20 +30,6 @@ export function defineSequenceReducing(): void {
       return sequence;
     });
   }
-  defineFunction(
-    "MERGE type sequence1 sequence2 predicate &key key",
-    (m, type, sequence1, sequence2, predicate, key) => {
-      const [left, right] = [
-        elements(m, sequence1, undefined, undefined),
-        elements(m, sequence2, undefined, undefined),
-      ];
-      return sequenceOfType(
-        m,
-        type,
-        merge(left, right, precedes(m, m.fn(predicate)), keyOf(m, key)),
-      );
-    },
-  );
 }
 
 function reduce(
@@ -159,21 +131,6 @@ function search(...args: Pair): Value {
   return NIL;
 }
 
-function mismatch(...args: Pair): Value {
-  const { left, right, offset1, holds, isBackwards } = compared(...args);
-  const common = Math.min(left.length, right.length);
-  args[0].tick(common);
-  for (let step = 0; step < common; step += 1) {
-    const [at1, at2] = isBackwards
-      ? [left.length - 1 - step, right.length - 1 - step]
-      : [step, step];
-    if (!holds(left[at1] as Value, right[at2] as Value))
-      return offset1 + (isBackwards ? at1 + 1 : at1);
-  }
-  if (left.length === right.length) return NIL;
-  return offset1 + (isBackwards ? left.length - common : common);
-}
-
 type Precedes = (a: Value, b: Value) => boolean;
 
 function precedes(m: Machine, fn: Fn): Precedes {
@@ -223,21 +180,4 @@ function mergeSort<Item>(items: readonly Item[], before: (a: Item, b: Item) => b
     runs = next;
   }
   return runs;
-}
-
-function merge(
-  left: readonly Value[],
-  right: readonly Value[],
-  before: Precedes,
-  part: Key,
-): Value[] {
-  const merged: Value[] = [];
-  let [a, b] = [0, 0];
-  while (a < left.length || b < right.length) {
-    const takesRight =
-      a >= left.length ||
-      (b < right.length && before(part(right[b] as Value), part(left[a] as Value)));
-    merged.push((takesRight ? right[b++] : left[a++]) as Value);
-  }
-  return merged;
 }

@@ -94,3 +94,29 @@
 (defun phase (number)
   (check-type number number)
   (if (minusp number) pi 0.0))
+
+;; The parts of floats.
+
+(defun decode-float (float)
+  (multiple-value-bind (mantissa exponent sign) (integer-decode-float float)
+    (let ((length (integer-length mantissa)))
+      (if (zerop mantissa)
+          (values 0.0 -1074 (float sign))
+          (values (/ (float mantissa) (expt 2.0 length)) (+ exponent length) (float sign))))))
+
+(defun scale-float (float integer)
+  (check-type float float)
+  (check-type integer integer)
+  (let ((half (truncate integer 2)))
+    (* float (expt 2.0 half) (expt 2.0 (- integer half)))))
+
+(defun float-precision (float)
+  (integer-length (values (integer-decode-float float))))
+
+(defun float-digits (float)
+  (check-type float float)
+  53)
+
+(defun float-radix (float)
+  (check-type float float)
+  2)
