@@ -2,36 +2,35 @@
 import { defineClasses } from "./classes.ts";
 import { defineSpecialForms } from "./compile/special-forms.ts";
 import { defineConditions } from "./conditions.ts";
-import { defineCalling, defineControl } from "./core/control.ts";
+import { defineCalling, defineControl, defineNames } from "./core/control.ts";
 import { defineDefinitions, defineVariables } from "./core/definitions.ts";
 import { defineConditionForms, defineHandling } from "./core/handling.ts";
 import { defineCases, defineMacros } from "./core/macros.ts";
-import { defineNames } from "./core/names.ts";
 import { defineParallel } from "./core/parallel.ts";
-import { defineRestarting } from "./core/restarting.ts";
 import { defineSetf } from "./core/setf.ts";
-import { defineSignalling } from "./core/signalling.ts";
+import { defineRestarting, defineSignalling } from "./core/signalling.ts";
 import { defineFunction, defineMacro, named } from "./define.ts";
 import { defineFailures } from "./forms/class-table.ts";
 import { defineClassForms } from "./forms/defclass.ts";
 import { defineInstances, defineSlots } from "./forms/instances.ts";
 import { defineLoop } from "./forms/loop.ts";
 import { defineMethods } from "./forms/methods.ts";
-import { definePackages } from "./forms/packages.ts";
+import { defineEquality, defineHelp, definePackages, defineSymbols } from "./forms/packages.ts";
 import { definePrintObject } from "./forms/standard-generics.ts";
 import { defineStructures } from "./forms/structure.ts";
-import { defineAlists, defineSets } from "./library/alists.ts";
 import { defineArrays } from "./library/arrays.ts";
 import { defineChance, defineHashTables, defineTime } from "./library/hash-tables.ts";
-import { defineLists } from "./library/lists.ts";
+import { defineAlists, defineLists, defineSets } from "./library/lists.ts";
 import { defineNumbers } from "./library/numbers.ts";
 import { definePrinting } from "./library/printing.ts";
-import { defineMapping, defineSequenceBuilding } from "./library/sequence-building.ts";
-import { defineSequenceReducing } from "./library/sequence-reducing.ts";
+import {
+  defineMapping,
+  defineSequenceBuilding,
+  defineSequenceReducing,
+} from "./library/sequence-building.ts";
 import { defineSequences } from "./library/sequences.ts";
 import { defineStreams } from "./library/streams.ts";
 import { defineCharacters, defineStrings } from "./library/strings.ts";
-import { defineEquality, defineHelp, defineSymbols } from "./library/symbols.ts";
 import { defineDeftype, defineTypes } from "./library/types.ts";
 import { defineBits, defineFillPointers } from "./library/vectors.ts";
 import { definePrelude, exportNames } from "./prelude.ts";

@@ -1,7 +1,7 @@
 // Blocks, tagbodies and handler-case. An exit that all forms in between pass on returns EXIT with its target in the machine;
 // others are thrown to a token of the block.
+import { isHostTrouble, troubleIn } from "../budgets.ts";
 import type { HandlerCluster } from "../conditions.ts";
-import { isHostTrouble, troubleIn } from "../core/handling.ts";
 import type { Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { dynamicState, restoreState, Transfer } from "../restarts.ts";

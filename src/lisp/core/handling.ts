@@ -1,17 +1,17 @@
 // handler-bind, handler-case, ignore-errors, and the report of an unhandled condition.
 
 import type { Backtrace } from "../backtrace.ts";
-import { budgetTexts, Ended, exceed, safely } from "../budgets.ts";
+import { asCondition, budgetTexts, Ended, isHostTrouble, safely } from "../budgets.ts";
 import { classNamed, findClass, setSlots } from "../classes.ts";
 import { type HandlerCluster, reportOf, Unhandled } from "../conditions.ts";
 import { defineFunction, defineMacro, defineValues, lisp } from "../define.ts";
 import { precedenceOf, registerClass } from "../forms/class-table.ts";
 import { addAccessors, expandInitargs, expandSlot, initargsOf, slotOf } from "../forms/defclass.ts";
 import type { Fn } from "../function.ts";
-import { dearSteps, type Machine } from "../machine.ts";
+import type { Machine } from "../machine.ts";
 import { refuseLocked } from "../packages.ts";
 import type { Position } from "../reader.ts";
-import { dynamicState, restoreState, Transfer } from "../restarts.ts";
+import { dynamicState, restoreState } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { isKeyword, NIL, Sym } from "../symbol.ts";
 import {
@@ -97,33 +97,6 @@ function handlerBind(m: Machine, specifiers: Value, functions: Value, body: Fn):
     m.handlers = state.handlers;
   }
 }
-
-/** Signals an error of the host, mostly a stack overflow, to the handlers; returns the exit that they took. */
-export function troubleIn(m: Machine, cluster: HandlerCluster, trouble: unknown): unknown {
-  m.handlers = cluster;
-  try {
-    return asCondition(m, trouble);
-  } catch (thrown) {
-    return thrown;
-  }
-}
-
-// Errors of the host as conditions: stack overflows, texts that are too long, and internal errors.
-
-/** Signals the condition for an error of the host; rethrows anything else. */
-export function asCondition(m: Machine, thrown: unknown): never {
-  if (thrown instanceof Transfer || thrown instanceof Unhandled || thrown instanceof Ended)
-    throw thrown;
-  m.tick(dearSteps);
-  if (thrown instanceof RangeError) exceed(m, isOverflow(thrown) ? "DEPTH" : "CELL");
-  m.fail(`internal error: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
-}
-
-export function isHostTrouble(thrown: unknown): boolean {
-  return thrown instanceof Error;
-}
-
-const isOverflow = (thrown: RangeError): boolean => thrown.message.includes("call stack");
 
 export interface ConditionReport {
   /** `DIVISION-BY-ZERO` */

@@ -3,7 +3,7 @@ import { designatedClass } from "../classes.ts";
 import { defineFunction, defineSetter, defineValues, named } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { Str } from "../string.ts";
-import { bool, keyword, NIL, Sym, T } from "../symbol.ts";
+import { bool, keyword, NIL, type Sym, T } from "../symbol.ts";
 import { Cons, Instance, type LispClass, type Slot, type Value } from "../values.ts";
 import { latestOf, missingClass, missingSupers, moveTo } from "./class-table.ts";
 import { applicableMethods, findGeneric } from "./generics.ts";

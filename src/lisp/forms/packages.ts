@@ -1,5 +1,9 @@
 // `in-package`, and the functions that change packages.
-import { defineFunction, defineMacro, form } from "../define.ts";
+import { findClass } from "../classes.ts";
+import { defineFunction, defineMacro, defineSetter, defineValues, form, named } from "../define.ts";
+import { eql, equal, equalp } from "../equality.ts";
+import { Fn } from "../function.ts";
+import { outputOf } from "../library/streams.ts";
 import type { Machine } from "../machine.ts";
 import {
   addPackage,
@@ -7,15 +11,17 @@ import {
   currentPackage,
   findPackage,
   findSymbol,
+  intern,
   keywordOf,
   noteDefinition,
   packageVariable,
+  refuseLocked,
 } from "../packages.ts";
 import { offering } from "../restarts.ts";
 import { textOf } from "../sequences.ts";
 import { Str } from "../string.ts";
-import { NIL, Package, Sym, T } from "../symbol.ts";
-import { Cons, itemsOf, type Value } from "../values.ts";
+import { bool, keyword, NIL, Package, Sym, T } from "../symbol.ts";
+import { Cons, Instance, itemsOf, LispClass, type Value } from "../values.ts";
 
 export function definePackages(): void {
   defineMacro("IN-PACKAGE", (whole) =>
@@ -230,4 +236,160 @@ function conflict(m: Machine, pkg: Package, name: string, other: Package): never
 
 function fault(m: Machine, pkg: Package, text: string): never {
   return m.error("PACKAGE-ERROR", { PACKAGE: pkg, TEXT: new Str(text) });
+}
+
+// Symbols and packages: queries; equality; documentation.
+
+export function defineSymbols(): void {
+  defineFunction("SYMBOL-NAME symbol", (m, sym) => m.string(symbolOf(m, sym).name));
+  defineFunction("SYMBOL-PACKAGE symbol", (m, sym) => homeOf(m, symbolOf(m, sym)));
+  defineFunction("MAKE-SYMBOL name", (m, name) => {
+    m.alloc(4);
+    return new Sym(name instanceof Str ? name.toString() : m.typeError(name, "STRING"), null);
+  });
+  defineInterning();
+  definePackageQuestions();
+}
+
+function symbolOf(m: Machine, value: Value): Sym {
+  return value instanceof Sym ? value : m.typeError(value, "SYMBOL");
+}
+
+/** Keywords share one home package; a session sees its own KEYWORD. */
+function homeOf(m: Machine, sym: Sym): Value {
+  return sym.pkg === null ? NIL : (m.packages.get(sym.pkg.name) ?? sym.pkg);
+}
+
+function packageOf(m: Machine, designator: Value | undefined): Package {
+  return designator === undefined ? currentPackage(m) : getPackage(m, designator);
+}
+
+function nameText(m: Machine, name: Value): string {
+  return name instanceof Str ? name.toString() : m.typeError(name, "STRING");
+}
+
+function defineInterning(): void {
+  defineValues("INTERN name &optional package", (m, name, pkg) => {
+    const text = nameText(m, name);
+    const home = packageOf(m, pkg);
+    const found = findSymbol(home, text);
+    return found === undefined
+      ? m.values(intern(m, home, text), NIL)
+      : m.values(found.sym, keyword(found.status));
+  });
+  defineValues("FIND-SYMBOL name &optional package", (m, name, pkg) => {
+    const text = nameText(m, name);
+    const found = findSymbol(packageOf(m, pkg), text);
+    return found === undefined ? m.values(NIL, NIL) : m.values(found.sym, keyword(found.status));
+  });
+  defineFunction("UNINTERN symbol &optional package", (m, value, pkg) => {
+    const sym = symbolOf(m, value);
+    const home = packageOf(m, pkg);
+    if (home.symbols.get(sym.name) !== sym) return NIL;
+    refuseLocked(m, sym, "unintern");
+    home.symbols.delete(sym.name);
+    home.external.delete(sym.name);
+    home.shadowing.delete(sym.name);
+    if (sym.pkg === home) sym.pkg = null;
+    return T;
+  });
+  defineFunction("FIND-ALL-SYMBOLS name", (m, name) => {
+    const text = textOf(m, name);
+    const found = allPackages(m).flatMap(
+      (pkg) => pkg.symbols.get(text) ?? pkg.shared?.symbols.get(text) ?? [],
+    );
+    return m.list([...new Set(found)]);
+  });
+}
+
+function definePackageQuestions(): void {
+  defineFunction(
+    "FIND-PACKAGE name",
+    (m, name) => findPackage(m, name instanceof Package ? name : m.string(textOf(m, name))) ?? NIL,
+  );
+  // A deleted package has no name.
+  defineFunction("PACKAGE-NAME package", (m, pkg) =>
+    allPackages(m).includes(packageOf(m, pkg)) ? m.string(packageOf(m, pkg).name) : NIL,
+  );
+  defineFunction("PACKAGE-NICKNAMES package", (m, pkg) =>
+    m.list(packageOf(m, pkg).nicknames.map((name) => m.string(name))),
+  );
+  defineFunction("PACKAGE-USE-LIST package", (m, pkg) => m.list(packageOf(m, pkg).uses));
+  defineFunction("PACKAGE-USED-BY-LIST package", (m, pkg) => {
+    const used = packageOf(m, pkg);
+    return m.list(allPackages(m).filter((user) => user.uses.includes(used)));
+  });
+  defineFunction("PACKAGE-SHADOWING-SYMBOLS package", (m, pkg) => {
+    const home = packageOf(m, pkg);
+    return m.list([...home.shadowing].flatMap((name) => home.symbols.get(name) ?? []));
+  });
+  defineFunction("LIST-ALL-PACKAGES", (m) => m.list(allPackages(m)));
+  defineFunction("SYMBOLP object", (_, object) => bool(object instanceof Sym));
+}
+
+// The equality functions, and `not`.
+
+export function defineEquality(): void {
+  defineFunction("EQ x y", (_, x, y) => bool(x === y));
+  defineFunction("EQL x y", (_, x, y) => bool(eql(x, y)));
+  defineFunction("EQUAL x y", (m, x, y) => bool(equal(m, x, y)));
+  defineFunction("EQUALP x y", (m, x, y) => bool(equalp(m, x, y)));
+  defineFunction("NOT x", (_, x) => bool(x === NIL));
+}
+// Introspection.
+
+export function defineHelp(): void {
+  defineFunction("DOCUMENTATION object kind", (m, object, kind) => {
+    const text = documentationOf(m, object, kindName(kind));
+    return text === null ? NIL : m.string(text);
+  });
+  defineSetter("DOCUMENTATION value object kind", (m, value, object, kind) => {
+    setDocumentation(m, object, kindName(kind), value === NIL ? null : textOf(m, value));
+    return value;
+  });
+  defineValues("DESCRIBE object &optional stream", (m, object, stream) => {
+    m.call2(m.fn(named("DESCRIBE-OBJECT")), object, outputOf(m, stream));
+    return m.values();
+  });
+  defineFunction("%SLOT-NAMES object", (m, object) =>
+    object instanceof Instance ? m.list(object.cls.slots.map(({ name }) => name)) : NIL,
+  );
+  // For `describe` and `apropos` of the prelude.
+  defineFunction("%LAMBDA-LIST function", (m, fn: Fn) => m.string(fn.code.lambdaList));
+  defineFunction("%PRECEDENCE class", (m, cls: LispClass) => m.list(cls.precedence));
+  defineFunction("%SPECIAL-P symbol", (_, sym: Sym) => bool(sym.kind === "special"));
+  defineFunction("%LOCKED-P symbol", (_, sym: Sym) => bool(sym.pkg?.locked === true));
+}
+
+function kindName(kind: Value): string {
+  if (kind instanceof Sym) return kind.name;
+  return kind === NIL ? "" : "T";
+}
+
+function documentationOf(m: Machine, object: Value, kind: string): string | null {
+  if (object instanceof Fn) return object.code.documentation;
+  if (object instanceof LispClass || object instanceof Package) return object.documentation;
+  if (object instanceof Cons) return setterOf(object)?.code.documentation ?? null;
+  if (!(object instanceof Sym)) return null;
+  if (kind === "FUNCTION")
+    return object.macro?.documentation ?? object.fn?.code.documentation ?? null;
+  if (kind === "VARIABLE") return m.documentation.get(object) ?? null;
+  if (kind === "TYPE" || kind === "STRUCTURE") return findClass(m, object)?.documentation ?? null;
+  return kind === "SETF" ? (object.setter?.code.documentation ?? null) : null;
+}
+
+function setterOf(name: Cons): Fn | null {
+  return name.cdr instanceof Cons && name.cdr.car instanceof Sym ? name.cdr.car.setter : null;
+}
+
+function setDocumentation(m: Machine, object: Value, kind: string, text: string | null): void {
+  if (object instanceof Sym) {
+    refuseLocked(m, object, "document");
+    if (kind === "VARIABLE" && text !== null) m.documentation.set(object, text);
+    const cls = kind === "TYPE" || kind === "STRUCTURE" ? findClass(m, object) : undefined;
+    if (cls !== undefined) cls.documentation = text;
+    if (kind === "FUNCTION" && object.macro !== null) object.macro.documentation = text;
+    else if (kind === "FUNCTION" && object.fn !== null) object.fn.code.documentation = text;
+  } else if (object instanceof Package && !object.locked) object.documentation = text;
+  else if (object instanceof Fn && !object.code.native) object.code.documentation = text;
 }

@@ -4,7 +4,7 @@ import { defineFunction, named, nativeFunction } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { setFunction } from "../packages.ts";
 import { Str } from "../string.ts";
-import { bool, NIL, Sym } from "../symbol.ts";
+import { bool, NIL, type Sym } from "../symbol.ts";
 import { Instance, itemsOf, LispClass, list, type Value } from "../values.ts";
 import { registerClass } from "./class-table.ts";
 
