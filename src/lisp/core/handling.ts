@@ -4,7 +4,7 @@ import type { Backtrace } from "../backtrace.ts";
 import { asCondition, budgetTexts, Ended, isHostTrouble, safely } from "../budgets.ts";
 import { classNamed, findClass, setSlots } from "../classes.ts";
 import { type HandlerCluster, reportOf, Unhandled } from "../conditions.ts";
-import { defineFunction, defineMacro, defineValues, lisp } from "../define.ts";
+import { defineFunction, defineMacro, defineValues, lisp, named } from "../define.ts";
 import { precedenceOf, registerClass } from "../forms/class-table.ts";
 import { addAccessors, expandInitargs, expandSlot, initargsOf, slotOf } from "../forms/defclass.ts";
 import type { Fn } from "../function.ts";
@@ -131,7 +131,7 @@ export function reportCondition(m: Machine, thrown: unknown): Omit<ConditionRepo
     return {
       type: types[0] ?? "CONDITION",
       types,
-      message: safely(() => reportOf(m, condition)),
+      message: messageOf(m, condition),
       restarts,
       backtrace,
       value: condition,
@@ -150,6 +150,16 @@ export function reportCondition(m: Machine, thrown: unknown): Omit<ConditionRepo
   }
   throw known;
 }
+/** A value that contains itself is printed with labels. */
+function messageOf(m: Machine, condition: Instance): string {
+  const mark = m.bindings.length;
+  const circle = named("*PRINT-CIRCLE*");
+  if (circle.value === NIL) m.bind(circle, named("%CYCLES"));
+  const text = safely(() => reportOf(m, condition));
+  m.unbindTo(mark);
+  return text;
+}
+
 // define-condition.
 
 export function defineConditionForms(): void {
