@@ -1,6 +1,7 @@
 /**
  * Pretty printing: a value that does not fit on the line is broken between its elements. Forms with a body
- * indent it by two, calls align their arguments, other lists are filled. Also finds shared parts.
+ * indent it by two, calls align their arguments, other lists are filled. Also finds shared parts,
+ * and collects logical blocks.
  */
 import { write } from "./budgets.ts";
 import { form, named } from "./define.ts";

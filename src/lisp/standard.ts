@@ -15,7 +15,7 @@ import { defineClassForms } from "./forms/defclass.ts";
 import { defineInstances, defineSlots } from "./forms/instances.ts";
 import { defineLoop } from "./forms/loop.ts";
 import { defineMethods } from "./forms/methods.ts";
-import { defineEquality, defineHelp, definePackages, defineSymbols } from "./forms/packages.ts";
+import { defineEquality, defineHelp, definePackages, defineSymbols } from "./library/symbols.ts";
 import { definePrintObject } from "./forms/standard-generics.ts";
 import { defineStructures } from "./forms/structure.ts";
 import { defineArrays } from "./library/arrays.ts";
@@ -27,7 +27,7 @@ import {
   defineMapping,
   defineSequenceBuilding,
   defineSequenceReducing,
-} from "./library/sequence-building.ts";
+} from "./library/sequence-functions.ts";
 import { defineSequences } from "./library/sequences.ts";
 import { defineStreams } from "./library/streams.ts";
 import { defineCharacters, defineStrings } from "./library/strings.ts";

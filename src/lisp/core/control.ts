@@ -1,4 +1,4 @@
-// catch and throw, unwind-protect, progv, funcall, apply and multiple values.
+// catch and throw, unwind-protect, progv, funcall, apply, multiple values; values and functions of symbols.
 import { dearSteps, Ended } from "../budgets.ts";
 import { setterName } from "../compile/analyse.ts";
 import { macroOf } from "../compile/compile.ts";

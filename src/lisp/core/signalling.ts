@@ -1,4 +1,4 @@
-// signal, error, cerror, warn, and making the conditions they take.
+// signal, error, cerror, warn, and making the conditions they take; restarts.
 import { keepWarning, write } from "../budgets.ts";
 import { classNamed, designatedClass } from "../classes.ts";
 import {

@@ -1,4 +1,4 @@
-/** Conses and lists: parts, copies, tails, joining. */
+/** Conses and lists: parts, copies, tails, joining; association lists, property lists, sets. */
 import { defineFunction, defineSetter, defineValues } from "../define.ts";
 import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";

@@ -1,4 +1,4 @@
-/** Sequences made from others: subsequences, copies, concatenation, mapping. */
+/** Functions on whole sequences: subsequences, copies, concatenation, mapping, reduce, search, sorting. */
 import { defineFunction, defineSetter, nativeFunction } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";

@@ -1,9 +1,9 @@
-// `in-package`, and the functions that change packages.
+// Symbols and packages: changes and queries. Also equality and documentation.
 import { findClass } from "../classes.ts";
 import { defineFunction, defineMacro, defineSetter, defineValues, form, named } from "../define.ts";
 import { eql, equal, equalp } from "../equality.ts";
 import { Fn } from "../function.ts";
-import { outputOf } from "../library/streams.ts";
+import { outputOf } from "./streams.ts";
 import type { Machine } from "../machine.ts";
 import {
   addPackage,
@@ -238,7 +238,7 @@ function fault(m: Machine, pkg: Package, text: string): never {
   return m.error("PACKAGE-ERROR", { PACKAGE: pkg, TEXT: new Str(text) });
 }
 
-// Symbols and packages: queries; equality; documentation.
+// Queries about symbols and packages.
 
 export function defineSymbols(): void {
   defineFunction("SYMBOL-NAME symbol", (m, sym) => m.string(symbolOf(m, sym).name));
