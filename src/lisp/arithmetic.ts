@@ -5,7 +5,6 @@ import {
   checkedFloat,
   compare,
   denominatorOf,
-  divide,
   divisionByZero,
   equalNumbers,
   floatOverflow,
@@ -117,23 +116,6 @@ export function modulo(m: Machine, a: Value, b: Value): Value {
 export function remainder(m: Machine, a: Value, b: Value): Value {
   if (typeof a === "number" && typeof b === "number" && b !== 0) return (a % b) + 0;
   return divideRounded(m, "truncate", a, b).remainder;
-}
-
-/** a / b as a double, for functions with a float quotient. */
-export function floatQuotient(
-  m: Machine,
-  rounding: Rounding,
-  a: Value,
-  b: Value,
-): Division & { readonly float: Float } {
-  const division = divideRounded(m, rounding, a, b);
-  const isNegativeZero = division.quotient === 0 && isNegative(m, divide(m, a, b));
-  return { ...division, float: new Float(isNegativeZero ? -0 : toDouble(m, division.quotient)) };
-}
-
-function isNegative(m: Machine, value: Value): boolean {
-  const number = real(m, value);
-  return number instanceof Float ? number.value < 0 || Object.is(number.value, -0) : false;
 }
 
 // Powers, roots and logarithms. Exact arguments of `expt` stay exact; results that would be complex are refused.

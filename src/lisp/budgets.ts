@@ -1,6 +1,7 @@
-import { makeCondition, Unhandled } from "./conditions.ts";
+import { type HandlerCluster, makeCondition, Unhandled } from "./conditions.ts";
 import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
+import { Transfer } from "./restarts.ts";
 import { Str } from "./string.ts";
 import { T } from "./symbol.ts";
 import { Stream, type Value } from "./values.ts";
@@ -31,6 +32,9 @@ export const defaultBudgets: Budgets = {
   timeMs: 30_000,
   integerBits: 1_000_000,
 };
+
+/** The steps that a non-local exit takes. */
+export const dearSteps = 200;
 
 export type BudgetKind = "STEP" | "CELL" | "DEPTH" | "OUTPUT" | "TIME" | "INTERRUPT";
 
@@ -198,3 +202,30 @@ export function safely(print: () => string): string {
     return "#<unprintable>";
   }
 }
+
+// Errors of the host as conditions: stack overflows, texts that are too long, and internal errors.
+
+/** Signals an error of the host, mostly a stack overflow, to the handlers; returns the exit that they took. */
+export function troubleIn(m: Machine, cluster: HandlerCluster, trouble: unknown): unknown {
+  m.handlers = cluster;
+  try {
+    return asCondition(m, trouble);
+  } catch (thrown) {
+    return thrown;
+  }
+}
+
+/** Signals the condition for an error of the host; rethrows anything else. */
+export function asCondition(m: Machine, thrown: unknown): never {
+  if (thrown instanceof Transfer || thrown instanceof Unhandled || thrown instanceof Ended)
+    throw thrown;
+  m.tick(dearSteps);
+  if (thrown instanceof RangeError) exceed(m, isOverflow(thrown) ? "DEPTH" : "CELL");
+  m.fail(`internal error: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+}
+
+export function isHostTrouble(thrown: unknown): boolean {
+  return thrown instanceof Error;
+}
+
+const isOverflow = (thrown: RangeError): boolean => thrown.message.includes("call stack");

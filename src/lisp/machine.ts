@@ -3,7 +3,7 @@
 // Multiple values: a function returns its first value and leaves all of them in `mv`. `mv` is valid only right
 // after code that sets it (`Code.single` false); null means exactly one value.
 import { takeBacktrace } from "./backtrace.ts";
-import { type BudgetKind, type Budgets, defaultBudgets, exceed } from "./budgets.ts";
+import { type BudgetKind, type Budgets, dearSteps, defaultBudgets, exceed } from "./budgets.ts";
 import { type HandlerCluster, makeCondition, runHandlers, Unhandled } from "./conditions.ts";
 import { named, sharedVariables, typeNamed } from "./define.ts";
 import { Fn, type Frame, type Pending } from "./function.ts";
@@ -15,8 +15,6 @@ import { Cons, type Instance, type LispClass, listOf, type Stream, type Value } 
 
 /** Steps between two checks of the clock: about two milliseconds. */
 const slice = 20_000;
-/** The cost of a non-local exit. */
-export const dearSteps = 200;
 /** For work of the host between evaluations. A small integer, so that counters stay small integers. */
 const plenty = 1_000_000_000;
 
@@ -332,10 +330,11 @@ export class Machine {
 
   /** Signals a condition; without a handler it ends the evaluation. */
   raise(condition: Instance): never {
-    throw this.#exitOf(condition);
+    throw this.exitOf(condition);
   }
 
-  #exitOf(condition: Instance): Transfer | Unhandled {
+  /** Signals a condition; returns what to throw. */
+  exitOf(condition: Instance): Transfer | Unhandled {
     // Signalling costs far more than a call, and steps decide when the clock is checked.
     this.tick(dearSteps);
     const exit = runHandlers(this, condition);

@@ -10,7 +10,7 @@ import type { Machine } from "./machine.ts";
 import { packageVariable } from "./packages.ts";
 import definitions from "./prelude.json" with { type: "json" };
 import { Reader } from "./reader.ts";
-import { commonLisp, NIL, type Sym } from "./symbol.ts";
+import { cl, commonLisp, NIL, type Sym } from "./symbol.ts";
 import type { Cons, Value } from "./values.ts";
 
 export function definePrelude(): void {
@@ -18,11 +18,23 @@ export function definePrelude(): void {
   for (const [head, body] of Object.entries(definitions)) {
     const [, kind, setf, name = "", lambdaList = ""] =
       /^(\S+) (\(setf )?([^\s)]+)\)? (.*)$/s.exec(head) ?? [];
+    if (kind === "defpackage") continue;
     const sym = named(name.toUpperCase());
     const read = (m: Machine): Cons => readDefinition(m, `(${lambdaList} ${body})`);
     if (kind === "defmacro") sym.macro = lazyMacro(sym, read);
     else if (setf === undefined) sym.fn = lazyFunction(sym, lambdaList, read);
     else sym.setter = lazyFunction(sym, lambdaList, read);
+  }
+}
+
+/** Called after all definitions. */
+export function exportNames(): void {
+  const head = Object.keys(definitions).find((one) => one.startsWith("defpackage ")) ?? "";
+  const names = head.slice(head.indexOf(":export ") + ":export ".length, -1).toUpperCase();
+  commonLisp.external.clear();
+  for (const name of names.split(" ")) {
+    cl(name);
+    commonLisp.external.add(name);
   }
 }
 
@@ -66,9 +78,16 @@ function onFirstUse<Made>(make: (m: Machine) => Made): (m: Machine) => Made {
   return (m) => {
     const found = made.get(m);
     if (found !== undefined) return found;
-    const fresh = make(m);
-    made.set(m, fresh);
-    return fresh;
+    const mark = m.bindings.length;
+    // The compiler prints lambda lists, and the layout of a long one is a function of the prelude itself.
+    m.bind(named("*PRINT-PRETTY*"), NIL);
+    try {
+      const fresh = make(m);
+      made.set(m, fresh);
+      return fresh;
+    } finally {
+      m.unbindTo(mark);
+    }
   };
 }
 
@@ -80,7 +99,9 @@ function readDefinition(m: Machine, text: string): Cons {
   m.bind(named("*READ-SUPPRESS*"), NIL);
   systemPackage.locked = false;
   try {
-    return new Reader(m, text).next() as Cons;
+    const reader = new Reader(m, text);
+    reader.notesPositions = false;
+    return reader.next() as Cons;
   } finally {
     systemPackage.locked = true;
     m.unbindTo(mark);

@@ -8,8 +8,14 @@ import { conditionSlot, reportOf } from "./conditions.ts";
 import { named } from "./define.ts";
 import { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
-import type { Pretty } from "./pretty.ts";
-import { findCycles, findShared, prettyInto, prettyText, type Shared } from "./printer-pretty.ts";
+import {
+  findCycles,
+  findShared,
+  type Pretty,
+  prettyInto,
+  prettyText,
+  type Shared,
+} from "./printer-pretty.ts";
 import {
   characterText,
   type LetterCase,

@@ -32,6 +32,10 @@ const nestedMax = 1000;
 const whitespace = new Set([" ", "\t", "\n", "\r", "\f", "\v", "\u00a0", "\ufeff"]);
 const terminating = new Set(["(", ")", "'", '"', ";", "`", ","]);
 
+/** The usual token: a name or keyword without escapes that cannot be a number. */
+const usualToken = /:?[a-z*%&<=>][a-z0-9*%&<=>+/!?$_~@-]*(?=[\s()])/iy;
+const readBase = named("*READ-BASE*");
+
 const upper = (text: string): string =>
   text.toUpperCase().length === text.length ? text.toUpperCase() : text;
 
@@ -56,6 +60,8 @@ export class Reader {
   suppress = readSuppress.value !== NIL;
   /** For `stream-error-stream`. */
   stream: Stream | null = null;
+  /** False for the prelude: nobody asks where its forms are. */
+  notesPositions = true;
   #depth = 0;
   #backquotes = 0;
   readonly #lineStarts: number[];
@@ -217,7 +223,7 @@ export class Reader {
       const cell: Cons = m.cons(item, NIL);
       if (last === null) {
         head = cell;
-        m.positions.set(cell, this.position(from));
+        if (this.notesPositions) m.positions.set(cell, this.position(from));
       } else last.cdr = cell;
       last = cell;
     }
@@ -344,6 +350,9 @@ export class Reader {
   #sawBars = false;
 
   #token(from: number): Value {
+    const usual = this.#usualToken();
+    if (usual !== undefined)
+      return usual.startsWith(":") ? keywordOf(this.m, usual.slice(1)) : this.#interned(usual);
     this.#sawBars = false;
     const { text, escaped } = this.token();
     if (this.suppress) return NIL;
@@ -355,6 +364,14 @@ export class Reader {
       if (/^\.+$/.test(text)) this.fault(`a token of dots only at ${this.where(from)}`);
     }
     return this.#symbol(text, escaped, from);
+  }
+
+  #usualToken(): string | undefined {
+    if (this.suppress || this.#case !== "UPCASE" || readBase.value !== 10) return undefined;
+    usualToken.lastIndex = this.at;
+    const found = usualToken.exec(this.text)?.[0];
+    this.at += found?.length ?? 0;
+    return found?.toUpperCase();
   }
 
   #symbol(text: string, escaped: readonly boolean[], from: number): Value {

@@ -117,3 +117,11 @@ test("an unhandled condition reports its restarts and backtrace", () => {
     "(OUTER 1)",
   ]);
 });
+
+test("the message of a condition shows a circular value with labels", () => {
+  const { condition } = createLisp().evaluate(
+    "(let ((x (list 1 2 3))) (setf (cdddr x) x) (length x))",
+  );
+  expect(condition?.type).toBe("TYPE-ERROR");
+  expect(condition?.message).toContain("#1=(1 2 3 . #1#)");
+});

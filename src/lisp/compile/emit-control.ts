@@ -1,10 +1,12 @@
-// Blocks and tagbodies. An exit that all forms in between pass on returns EXIT with its target in the machine;
+// Blocks, tagbodies and handler-case. An exit that all forms in between pass on returns EXIT with its target in the machine;
 // others are thrown to a token of the block.
+import { isHostTrouble, troubleIn } from "../budgets.ts";
+import type { HandlerCluster } from "../conditions.ts";
 import type { Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { dynamicState, restoreState, Transfer } from "../restarts.ts";
 import { EXIT, NIL } from "../symbol.ts";
-import { Opaque, type Value } from "../values.ts";
+import { type Instance, Opaque, type Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { bindVariable, readVariable } from "./emit-variables.ts";
 import type { Target, Variable } from "./nodes.ts";
@@ -268,5 +270,56 @@ function emitThrownTagbody(
     } finally {
       content.active = false;
     }
+  };
+}
+
+/** The clauses of a `handler-case` that is being evaluated: the first that fits is chosen. */
+class Clauses implements HandlerCluster {
+  readonly outer: HandlerCluster | null;
+  readonly #types: readonly Value[];
+  chosen = 0;
+
+  constructor(outer: HandlerCluster | null, types: readonly Value[]) {
+    this.outer = outer;
+    this.#types = types;
+  }
+
+  handle(m: Machine, condition: Instance): Transfer | null {
+    for (let at = 0; at < this.#types.length; at++) {
+      if (!m.services.typep(m, condition, this.#types[at] as Value)) continue;
+      this.chosen = at;
+      return new Transfer(this, condition, null);
+    }
+    return null;
+  }
+}
+
+export function emitHandlerCase(
+  e: Emitter,
+  node: Extract<Node, { kind: "handler-case" }>,
+  mode: Mode,
+): Run {
+  const { m } = e;
+  const body = e.run(node.body, notTail(mode));
+  const types = node.clauses.map(({ type }) => type);
+  const runs = node.clauses.map((clause) => e.run(clause.body, mode));
+  const bind = bindVariable(node.condition);
+  return (f) => {
+    const state = dynamicState(m);
+    const clauses = new Clauses(m.handlers, types);
+    m.handlers = clauses;
+    let left: unknown;
+    try {
+      const answer = body(f);
+      m.handlers = clauses.outer;
+      return answer;
+    } catch (thrown) {
+      restoreState(m, state);
+      left = isHostTrouble(thrown) ? troubleIn(m, clauses, thrown) : thrown;
+    }
+    if (!(left instanceof Transfer) || left.target !== clauses) throw left;
+    restoreState(m, state);
+    bind(f, left.value);
+    return (runs[clauses.chosen] as Run)(f);
   };
 }

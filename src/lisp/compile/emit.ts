@@ -15,7 +15,7 @@ import {
   emitNativeCall,
   emitValuesCall,
 } from "./emit-calls.ts";
-import { emitBlock, emitGo, emitReturn, emitTagbody } from "./emit-control.ts";
+import { emitBlock, emitGo, emitHandlerCase, emitReturn, emitTagbody } from "./emit-control.ts";
 import {
   emitLabels,
   emitLambda,
@@ -96,6 +96,8 @@ export class Emitter {
         return emitTagbody(this, node, mode);
       case "go":
         return emitGo(this, node);
+      case "handler-case":
+        return emitHandlerCase(this, node, mode);
     }
   }
 

@@ -3,6 +3,7 @@
 
 import { modulo, remainder } from "../arithmetic.ts";
 import { exceed } from "../budgets.ts";
+import { designated } from "../core/signalling.ts";
 import { named } from "../define.ts";
 import { add, multiply, subtract } from "../numbers.ts";
 import { NIL, Sym, T } from "../symbol.ts";
@@ -70,6 +71,7 @@ const inliners: Readonly<Record<string, Inliner>> = {
   "AREF 2": elementOf,
   "AREF 3": cellOf,
   "SVREF 2": elementOf,
+  "ERROR *": signalOf,
 };
 
 const isSmall = (node: Node): node is Node & { value: number } =>
@@ -238,5 +240,17 @@ function cellOf(e: Emitter, args: readonly Node[]): Run {
     return slowElement.fn === null
       ? m.typeError(matrix, "ARRAY")
       : m.call3(slowElement.fn, matrix, row, column);
+  };
+}
+
+/** Throws here, not in a function below: each frame that a throw passes takes time. */
+function signalOf(e: Emitter, args: readonly Node[]): Run | null {
+  if (args.length === 0) return null;
+  const { m } = e;
+  const [datum, ...rest] = args.map((arg) => e.run(arg)) as [Run, ...Run[]];
+  return (f) => {
+    const first = datum(f);
+    const given = rest.map((run) => run(f));
+    throw m.exitOf(designated(m, first, given, "SIMPLE-ERROR"));
   };
 }

@@ -61,6 +61,13 @@ export type Node =
       readonly target: Target;
       readonly index: number;
       readonly direct: boolean;
+    }
+  | {
+      readonly kind: "handler-case";
+      /** Holds the condition for the clauses. */
+      readonly condition: Variable;
+      readonly body: Node;
+      readonly clauses: readonly { readonly type: Value; readonly body: Node }[];
     };
 
 /** A lexical variable or a special one. */

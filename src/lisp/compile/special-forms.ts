@@ -56,6 +56,7 @@ export function defineSpecialForms(): void {
   defineSpecial("THE", (a, operands, scope, place) =>
     a.form(exactly(a.m, "the", operands, 2)[1] as Value, scope, place),
   );
+  defineSpecial("%HANDLER-CASE", analyseHandlerCase);
   defineSpecial("EVAL-WHEN", analyseEvalWhen);
   defineSpecial("LOAD-TIME-VALUE", (a, operands) => ({
     kind: "constant",
@@ -374,6 +375,23 @@ function analyseValuesBind(a: Analyser, operands: Value, scope: Scope, place: Pl
     variables,
     form: node,
     body: a.body(forms, withSpecials(inner, specials).above(free), place_),
+  };
+}
+
+/** `(%handler-case variable form (type form)…)`. A clause runs where the form was left, so it may be a tail. */
+function analyseHandlerCase(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
+  const [name, body, ...clauses] = itemsOf(operands) as [Sym, Value, ...Value[]];
+  const condition = a.variable(name, scope);
+  const free = scope.free + 1;
+  const inner = scope.with({ kind: "variable", name, variable: condition }, free);
+  return {
+    kind: "handler-case",
+    condition,
+    body: a.form(body, scope.above(free), inside(place)),
+    clauses: clauses.map((clause) => {
+      const [type, form] = itemsOf(clause) as [Value, Value];
+      return { type, body: a.form(form, inner, place) };
+    }),
   };
 }
 

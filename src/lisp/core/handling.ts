@@ -1,21 +1,21 @@
 // handler-bind, handler-case, ignore-errors, and the report of an unhandled condition.
 
 import type { Backtrace } from "../backtrace.ts";
-import { budgetTexts, Ended, exceed, safely } from "../budgets.ts";
+import { asCondition, budgetTexts, Ended, isHostTrouble, safely } from "../budgets.ts";
 import { classNamed, findClass, setSlots } from "../classes.ts";
 import { type HandlerCluster, reportOf, Unhandled } from "../conditions.ts";
-import { defineFunction, defineMacro, defineValues, lisp } from "../define.ts";
+import { defineFunction, defineMacro, defineValues, lisp, named } from "../define.ts";
 import { precedenceOf, registerClass } from "../forms/class-table.ts";
 import { addAccessors, expandInitargs, expandSlot, initargsOf, slotOf } from "../forms/defclass.ts";
 import type { Fn } from "../function.ts";
-import { dearSteps, type Machine } from "../machine.ts";
+import type { Machine } from "../machine.ts";
 import { refuseLocked } from "../packages.ts";
 import type { Position } from "../reader.ts";
-import { dynamicState, restoreState, Transfer } from "../restarts.ts";
+import { dynamicState, restoreState } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { isKeyword, NIL, Sym } from "../symbol.ts";
 import {
-  Cons,
+  type Cons,
   gatheringStream,
   type Instance,
   itemsOf,
@@ -28,7 +28,6 @@ import { thunk } from "./control.ts";
 
 export function defineHandling(): void {
   defineValues("%HANDLER-BIND types functions thunk", handlerBind);
-  defineValues("%HANDLER-CASE types functions thunk", handlerCase);
   defineMacro("HANDLER-BIND", (whole, _, m) => {
     const [bindings, ...body] = itemsOf(whole.cdr);
     const clauses = itemsOf(bindings ?? NIL).map((binding) => {
@@ -62,14 +61,11 @@ function expandHandlerCase(whole: Cons, _: unknown, m: Machine): Value {
     type instanceof Sym && type.name === "NO-ERROR" && type.kind === "constant";
   const noError = clauses.find(isNoError);
   const handling = clauses.filter((clause) => !isNoError(clause));
-  const functions = handling.map(({ lambdaList, body }) =>
-    // A clause without a variable still gets the condition.
-    lambdaList === NIL
-      ? lisp`(lambda (%condition) (declare (ignore %condition)) @${body})`
-      : lisp`(lambda ${lambdaList} @${body})`,
-  );
-  const around = (inner: Value): Value =>
-    lisp`(%handler-case '${types(handling)} (list @${functions}) (lambda () ${inner}))`;
+  const forms = handling.map(({ type, lambdaList, body }) => {
+    const bindings = itemsOf(lambdaList).map((name) => [name, "%CONDITION"]);
+    return lisp`(${type} (let ${bindings} @${body}))`;
+  });
+  const around = (inner: Value): Value => lisp`(%handler-case %condition ${inner} @${forms})`;
   if (noError === undefined) return around(expression);
   return lisp`(block %failed
     (multiple-value-call (lambda ${noError.lambdaList} @${noError.body})
@@ -101,64 +97,6 @@ function handlerBind(m: Machine, specifiers: Value, functions: Value, body: Fn):
     m.handlers = state.handlers;
   }
 }
-
-/** The first matching clause runs after the body was left. */
-function handlerCase(m: Machine, specifiers: Value, functions: Value, body: Fn): Value {
-  const state = dynamicState(m);
-  const target: { chosen: Value } = { chosen: NIL };
-  const cluster: HandlerCluster = {
-    outer: m.handlers,
-    handle: (_, condition) => {
-      let fns = functions;
-      for (let types = specifiers; types instanceof Cons; types = types.cdr) {
-        target.chosen = (fns as Cons).car;
-        if (m.services.typep(m, condition, types.car)) return new Transfer(target, condition, null);
-        fns = (fns as Cons).cdr;
-      }
-      return null;
-    },
-  };
-  m.handlers = cluster;
-  let left: unknown;
-  try {
-    const answer = m.call0(body);
-    m.handlers = cluster.outer;
-    return answer;
-  } catch (thrown) {
-    restoreState(m, state);
-    left = isHostTrouble(thrown) ? troubleIn(m, cluster, thrown) : thrown;
-  }
-  if (!(left instanceof Transfer) || left.target !== target) throw left;
-  restoreState(m, state);
-  return m.call1(target.chosen as Fn, left.value);
-}
-
-/** Signals an error of the host, mostly a stack overflow, to the handlers; returns the exit that they took. */
-function troubleIn(m: Machine, cluster: HandlerCluster, trouble: unknown): unknown {
-  m.handlers = cluster;
-  try {
-    return asCondition(m, trouble);
-  } catch (thrown) {
-    return thrown;
-  }
-}
-
-// Errors of the host as conditions: stack overflows, texts that are too long, and internal errors.
-
-/** Signals the condition for an error of the host; rethrows anything else. */
-export function asCondition(m: Machine, thrown: unknown): never {
-  if (thrown instanceof Transfer || thrown instanceof Unhandled || thrown instanceof Ended)
-    throw thrown;
-  m.tick(dearSteps);
-  if (thrown instanceof RangeError) exceed(m, isOverflow(thrown) ? "DEPTH" : "CELL");
-  m.fail(`internal error: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
-}
-
-function isHostTrouble(thrown: unknown): boolean {
-  return thrown instanceof Error;
-}
-
-const isOverflow = (thrown: RangeError): boolean => thrown.message.includes("call stack");
 
 export interface ConditionReport {
   /** `DIVISION-BY-ZERO` */
@@ -193,7 +131,7 @@ export function reportCondition(m: Machine, thrown: unknown): Omit<ConditionRepo
     return {
       type: types[0] ?? "CONDITION",
       types,
-      message: safely(() => reportOf(m, condition)),
+      message: messageOf(m, condition),
       restarts,
       backtrace,
       value: condition,
@@ -212,6 +150,16 @@ export function reportCondition(m: Machine, thrown: unknown): Omit<ConditionRepo
   }
   throw known;
 }
+/** A value that contains itself is printed with labels. */
+function messageOf(m: Machine, condition: Instance): string {
+  const mark = m.bindings.length;
+  const circle = named("*PRINT-CIRCLE*");
+  if (circle.value === NIL) m.bind(circle, named("%CYCLES"));
+  const text = safely(() => reportOf(m, condition));
+  m.unbindTo(mark);
+  return text;
+}
+
 // define-condition.
 
 export function defineConditionForms(): void {

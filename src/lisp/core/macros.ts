@@ -58,15 +58,6 @@ export function defineMacros(): void {
     const [first, ...rest] = operands(whole);
     return lisp`(progn ${first} (prog1 @${rest}))`;
   });
-  for (const [name, binder] of [
-    ["PROG", "LET"],
-    ["PROG*", "LET*"],
-  ] as const)
-    defineMacro(name, (whole) => {
-      const [bindings, ...body] = operands(whole);
-      const { declarations, rest } = declarationsOf(body);
-      return lisp`(block nil (${binder} ${bindings} @${declarations} (tagbody @${rest})))`;
-    });
   defineMacro("DO", (whole, _, m) => expandDo(m, whole, "LET", "PSETQ"));
   defineMacro("DO*", (whole, _, m) => expandDo(m, whole, "LET*", "SETQ"));
   defineMacro("DOLIST", (whole, _, m) => {
@@ -99,12 +90,6 @@ export function defineMacros(): void {
         ${result}))`;
   });
   defineMacro("PSETQ", expandPsetq);
-  defineMacro("MULTIPLE-VALUE-SETQ", (whole) => {
-    const [names, values] = operands(whole) as [Value, Value];
-    const all = itemsOf(names);
-    if (all.length === 0) return lisp`(values ${values})`;
-    return lisp`(values (setf (values @${all}) ${values}))`;
-  });
   defineMacro("NTH-VALUE", (whole) => {
     const [index, values] = operands(whole);
     return lisp`(nth ${index} (multiple-value-list ${values}))`;

@@ -1,5 +1,6 @@
 // pmap and in-parallel. While a branch waits for the host, the next branches start on top of it, so the calls that
 // branches make first wait together. Only the innermost branch can go on; the others follow as it ends.
+import { asCondition } from "../budgets.ts";
 import { defineFunction, defineMacro, form } from "../define.ts";
 import type { Fn, Pending } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -7,7 +8,6 @@ import { type DynamicState, dynamicState, restoreState } from "../restarts.ts";
 import { elements } from "../sequences.ts";
 import { NIL, type Sym } from "../symbol.ts";
 import { itemsOf, type Value } from "../values.ts";
-import { asCondition } from "./handling.ts";
 
 export function defineParallel(): void {
   defineFunction(

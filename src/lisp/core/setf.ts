@@ -30,7 +30,6 @@ export function defineSetf(): void {
   defineMacro("SETF", (whole, env, m) =>
     pairs(m, whole, (place, value) => setfForm(m, place, value, env)),
   );
-  defineMacro("PSETF", expandPsetf);
   defineMacro("INCF", (whole, env, m) =>
     modify(m, whole, env, (old, [delta]) => ["+", old, delta ?? 1]),
   );
@@ -42,9 +41,6 @@ export function defineSetf(): void {
     pushed(m, whole, env, "ADJOIN", itemsOf(whole.cdr).slice(2)),
   );
   defineMacro("POP", expandPop);
-  defineMacro("REMF", expandRemf);
-  defineMacro("SHIFTF", expandShiftf);
-  defineMacro("ROTATEF", expandRotatef);
   defineFunction("%DEFSETF-SHORT name updater", defsetfShort);
   defineFunction("%DEFSETF-LONG name stores expander", defsetfLong);
   defineFunction("%DEFINE-SETF-EXPANDER name expander", defineExpander);
@@ -96,62 +92,6 @@ function expandPop(whole: Cons, env: Opaque, m: Machine): Value {
 }
 
 const bound = ({ temps }: Expansion): Value[] => temps.map(([name, init]) => form([name, init]));
-
-function expandRemf(whole: Cons, env: Opaque, m: Machine): Value {
-  const [place, indicator] = itemsOf(whole.cdr) as [Value, Value];
-  const expansion = expandPlace(m, place, env);
-  const { stores, store, access } = expansion;
-  return lisp`(let* (@${bound(expansion)} (%indicator ${indicator}))
-    (multiple-value-bind (${stores[0]} %found) (%remf ${access} %indicator) ${store} %found))`;
-}
-
-function expandPsetf(whole: Cons, env: Opaque, m: Machine): Value {
-  const items = itemsOf(whole.cdr);
-  if (items.length % 2 === 1) return m.programError("psetf takes places and values in pairs");
-  const expansions: { expansion: Expansion; value: Value }[] = [];
-  for (let at = 0; at < items.length; at += 2)
-    expansions.push({
-      expansion: expandPlace(m, items[at] as Value, env),
-      value: items[at + 1] as Value,
-    });
-  const stores = expansions.map(({ expansion }) => expansion.store);
-  return expansions.reduceRight(
-    (inner, { expansion, value }) =>
-      lisp`(let* ${bound(expansion)} (multiple-value-bind ${expansion.stores} ${value} ${inner}))`,
-    lisp`(progn @${stores} nil)`,
-  );
-}
-
-function expandShiftf(whole: Cons, env: Opaque, m: Machine): Value {
-  const items = itemsOf(whole.cdr);
-  if (items.length < 2) return m.programError("shiftf needs a place and a new value");
-  const last = items.pop() as Value;
-  const places = items.map((place) => expandPlace(m, place, env));
-  const first = places[0] as Expansion;
-  const answer = first.stores.map(() => fresh("OLD"));
-  const values = [...places.slice(1).map(({ access }) => access), last];
-  const body = lisp`(progn @${places.map(({ store }) => store)} (values @${answer}))`;
-  return lisp`(let* ${places.flatMap(bound)}
-    (multiple-value-bind ${answer} ${first.access} ${storing(places, values, body)}))`;
-}
-
-/** Binds the new values of each place around `body`. */
-function storing(places: readonly Expansion[], values: readonly Value[], body: Value): Value {
-  return places.reduceRight(
-    (inner, { stores }, index) => lisp`(multiple-value-bind ${stores} ${values[index]} ${inner})`,
-    body,
-  );
-}
-
-function expandRotatef(whole: Cons, env: Opaque, m: Machine): Value {
-  const places = itemsOf(whole.cdr).map((place) => expandPlace(m, place, env));
-  if (places.length === 0) return NIL;
-  const values = places.map(
-    (_, index) => (places[(index + 1) % places.length] as Expansion).access,
-  );
-  const body = lisp`(progn @${places.map(({ store }) => store)} nil)`;
-  return lisp`(let* ${places.flatMap(bound)} ${storing(places, values, body)})`;
-}
 
 function placeName(m: Machine, name: Value): Sym {
   if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");

@@ -1,5 +1,6 @@
 /** Directives that print one argument: `~a ~s ~w ~c ~/name/`, and those for numbers. */
 import { exceed } from "../budgets.ts";
+import { named } from "../define.ts";
 import { isInteger, isNumber, toDouble } from "../numbers.ts";
 import { findPackage, findSymbol } from "../packages.ts";
 import { currentStyle, printText, styledText } from "../printer.ts";
@@ -7,15 +8,7 @@ import { Char, characterName, Str } from "../string.ts";
 import { bool, NIL } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import type { Action } from "./format.ts";
-import {
-  cardinal,
-  exponentText,
-  fixedText,
-  generalText,
-  moneyText,
-  ordinal,
-  roman,
-} from "./numerals.ts";
+import { exponentText, fixedText, generalText, moneyText } from "./numerals.ts";
 import type { Directive, Run } from "./run.ts";
 
 export const valueDirectives: readonly (readonly [string, Action])[] = [
@@ -168,25 +161,11 @@ function radixDirective(run: Run, directive: Directive): undefined {
   }
   const value = run.next();
   if (!isInteger(value)) return run.fail(`~r takes an integer, not ${run.m.show(value)}`);
-  run.target.write(
-    directive.at
-      ? romanText(run, value, directive.colon)
-      : englishText(run, value, directive.colon),
-  );
-}
-
-function romanText(run: Run, value: number | bigint, isOld: boolean): string {
-  const limit = isOld ? 5000 : 4000;
-  if (value <= 0 || value >= limit)
-    return run.m.fail(
-      `${value} cannot be written in Roman numerals; they go from 1 to ${limit - 1}`,
-    );
-  return roman(Number(value), isOld);
-}
-
-function englishText(run: Run, value: number | bigint, isOrdinal: boolean): string {
-  const text = isOrdinal ? ordinal(BigInt(value)) : cardinal(BigInt(value));
-  return text ?? run.m.fail(`${value} is too large to be written in English`);
+  const { m } = run;
+  const written = directive.at
+    ? m.call2(m.fn(named("%ROMAN")), value, bool(directive.colon))
+    : m.call1(m.fn(named(directive.colon ? "%ORDINAL" : "%CARDINAL")), value);
+  run.target.write(String(written));
 }
 
 function fixedDirective(run: Run, directive: Directive): undefined {

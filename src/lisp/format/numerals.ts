@@ -1,4 +1,3 @@
-/** Integers in English words (`~r` and `~:r`) and Roman numerals. Undefined above vigintillions. */
 import {
   decodeDouble,
   digitsAt,
@@ -6,92 +5,6 @@ import {
   shortestDigits,
   significantDigits,
 } from "../rationals.ts";
-import { words } from "../symbol.ts";
-
-const ones = ["", ...words("one two three four five six seven eight nine ten")].concat(
-  words("eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"),
-);
-const tens = ["", "", ...words("twenty thirty forty fifty sixty seventy eighty ninety")];
-const periods = [
-  "",
-  ...words(`thousand million billion trillion quadrillion quintillion sextillion septillion
-    octillion nonillion decillion undecillion duodecillion tredecillion quattuordecillion
-    quindecillion sexdecillion septendecillion octodecillion novemdecillion vigintillion`),
-];
-const irregularOrdinals: Readonly<Record<string, string>> = {
-  one: "first",
-  two: "second",
-  three: "third",
-  five: "fifth",
-  eight: "eighth",
-  nine: "ninth",
-  twelve: "twelfth",
-};
-
-/** `forty-two` */
-export function cardinal(value: bigint): string | undefined {
-  if (value === 0n) return "zero";
-  if (value < 0n) {
-    const rest = cardinal(-value);
-    return rest === undefined ? undefined : `negative ${rest}`;
-  }
-  const parts: string[] = [];
-  let rest = value;
-  for (let period = 0; rest > 0n; period += 1) {
-    const name = periods[period];
-    if (name === undefined) return undefined;
-    const here = Number(rest % 1000n);
-    if (here > 0)
-      parts.unshift(name === "" ? belowThousand(here) : `${belowThousand(here)} ${name}`);
-    rest /= 1000n;
-  }
-  return parts.join(" ");
-}
-
-/** `forty-second` */
-export function ordinal(value: bigint): string | undefined {
-  if (value === 0n) return "zeroth";
-  const text = cardinal(value);
-  if (text === undefined) return undefined;
-  const cut = Math.max(text.lastIndexOf(" "), text.lastIndexOf("-")) + 1;
-  return text.slice(0, cut) + ordinalWord(text.slice(cut));
-}
-
-function ordinalWord(word: string): string {
-  return irregularOrdinals[word] ?? `${word.replace(/y$/, "ie")}th`;
-}
-
-function belowThousand(value: number): string {
-  const hundreds = Math.trunc(value / 100);
-  const rest = value % 100;
-  const parts = hundreds > 0 ? [`${ones[hundreds]} hundred`] : [];
-  if (rest > 0) parts.push(belowHundred(rest));
-  return parts.join(" ");
-}
-
-function belowHundred(value: number): string {
-  if (value < 20) return ones[value] ?? "";
-  const unit = value % 10;
-  const ten = tens[Math.trunc(value / 10)] ?? "";
-  return unit === 0 ? ten : `${ten}-${ones[unit]}`;
-}
-
-/** Roman numerals: `~@r` (IV) for 1…3999, `~:@r` (IIII) for 1…4999. */
-
-const numerals = words("M CM D CD C XC L XL X IX V IV I");
-const worths = [1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1];
-
-export function roman(value: number, isOld: boolean): string {
-  let text = "";
-  let rest = value;
-  numerals.forEach((letters, at) => {
-    const worth = worths[at] as number;
-    if (isOld && letters.length > 1) return;
-    text += letters.repeat(Math.floor(rest / worth));
-    rest %= worth;
-  });
-  return text;
-}
 // The float directives `~f ~e ~g ~$` as text. Where the standard leaves room (how digits are shared between width and fraction, how a
 // number is scaled before its digits are made) SBCL is followed to the letter, because programs are compared with it.
 

@@ -1,18 +1,10 @@
 // Creation and initialisation of objects, and access to slots.
 import { designatedClass } from "../classes.ts";
-import {
-  defineFunction,
-  defineMacro,
-  defineSetter,
-  defineValues,
-  form,
-  named,
-  type Template,
-} from "../define.ts";
+import { defineFunction, defineSetter, defineValues, named } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { Str } from "../string.ts";
-import { bool, keyword, NIL, Sym, T } from "../symbol.ts";
-import { Cons, Instance, itemsOf, type LispClass, type Slot, type Value } from "../values.ts";
+import { bool, keyword, NIL, type Sym, T } from "../symbol.ts";
+import { Cons, Instance, type LispClass, type Slot, type Value } from "../values.ts";
 import { latestOf, missingClass, missingSupers, moveTo } from "./class-table.ts";
 import { applicableMethods, findGeneric } from "./generics.ts";
 import { defineStandardGeneric, isExtended } from "./standard-generics.ts";
@@ -267,12 +259,6 @@ export function defineSlots(): void {
         TEXT: new Str(`no slot ${m.show(name)} in ${m.show(object)}`),
       }),
   );
-  defineMacro("WITH-SLOTS", (whole, _, m) =>
-    withPlaces(m, whole, (object, slot) => ["SLOT-VALUE", object, ["QUOTE", slot]]),
-  );
-  defineMacro("WITH-ACCESSORS", (whole, _, m) =>
-    withPlaces(m, whole, (object, accessor) => [accessor, object]),
-  );
 }
 
 interface Place {
@@ -324,17 +310,4 @@ function slotMissing(
 ): Value {
   const cls = m.call1(m.fn(named("CLASS-OF")), object);
   return m.apply(m.fn(named("SLOT-MISSING")), [cls, object, name, named(operation), ...value]);
-}
-
-/** `(with-… (variable | (variable name) …) object body)`: each variable is a place of the object. */
-function withPlaces(m: Machine, whole: Cons, place: (object: Sym, name: Value) => Template): Value {
-  const [entries = NIL, object = NIL, ...body] = itemsOf(whole.cdr);
-  const holder = new Sym("OBJECT", null);
-  const macros = itemsOf(entries).map((entry): Template => {
-    const [variable, name] = entry instanceof Cons ? itemsOf(entry) : [entry, entry];
-    if (!(variable instanceof Sym) || name === undefined)
-      return m.programError(`${m.show(whole.car)} cannot bind ${m.show(entry)}`);
-    return [variable, place(holder, name)];
-  });
-  return form(["LET", [[holder, object]], ["SYMBOL-MACROLET", macros, ...body]]);
 }

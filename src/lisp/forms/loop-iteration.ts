@@ -1,7 +1,7 @@
 // The iteration clauses `for` and `as`.
 import type { Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { NIL, Sym, T } from "../symbol.ts";
+import { NIL, Sym, T, words } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
 
 interface Read {
@@ -31,8 +31,10 @@ function readFor(clauses: Clauses): Read {
   const target = clauses.take("a variable");
   clauses.type();
   if (clauses.accept("=")) return equals(target, clauses);
-  if (clauses.accept("IN")) return overList(target, clauses, (list) => ["CAR", list], "ENDP");
-  if (clauses.accept("ON")) return overList(target, clauses, (list) => list, "ATOM");
+  if (clauses.accept("IN"))
+    return overList(target, clauses.take("a list"), clauses, (list) => ["CAR", list], "ENDP");
+  if (clauses.accept("ON"))
+    return overList(target, clauses.take("a list"), clauses, (list) => list, "ATOM");
   if (clauses.accept("ACROSS")) return across(target, clauses);
   if (clauses.accept("BEING")) return being(target, clauses);
   return numeric(target, clauses);
@@ -55,24 +57,37 @@ function equals(target: Value, clauses: Clauses): Read {
   };
 }
 
+/** A clause whose steps are all alike. */
+function steady(
+  hidden: Binding[],
+  targets: readonly Value[],
+  step: Omit<Step, "endWhenAfter">,
+): Read {
+  const each = { ...noStep, ...step };
+  return {
+    hidden,
+    bindings: targets.flatMap(variablesOf),
+    iteration: { first: each, rest: each },
+  };
+}
+
 function overList(
   target: Value,
+  value: Template,
   clauses: Clauses,
   item: (list: Sym) => Template,
   ended: string,
 ): Read {
   const list = hidden("LIST");
-  const held: Binding[] = [{ variable: list, value: clauses.take("a list") }];
+  const held: Binding[] = [{ variable: list, value }];
   const by = clauses.accept("BY")
     ? stepper(clauses.take("a function"), held)
     : (at: Sym): Template => ["CDR", at];
-  const step: Step = {
-    ...noStep,
+  return steady(held, [target], {
     endWhenBefore: [[ended, list]],
     sets: [{ target, value: item(list) }],
     advance: [["SETQ", list, by(list)]],
-  };
-  return { hidden: held, bindings: variablesOf(target), iteration: { first: step, rest: step } };
+  });
 }
 
 /** `#'cddr` needs no variable. */
@@ -99,36 +114,35 @@ function across(target: Value, clauses: Clauses): Read {
     { variable: length, value: ["LENGTH", vector] },
     { variable: index, value: 0 },
   ];
-  const step: Step = {
-    ...noStep,
+  return steady(held, [target], {
     endWhenBefore: [[">=", index, length]],
     sets: [{ target, value: ["AREF", vector, index] }],
     advance: [["SETQ", index, ["1+", index]]],
-  };
-  return { hidden: held, bindings: variablesOf(target), iteration: { first: step, rest: step } };
+  });
 }
 
 function being(target: Value, clauses: Clauses): Read {
   if (!clauses.accept("THE", "EACH")) clauses.refuseNext("THE or EACH");
-  const what = clauses.accept(
-    "HASH-KEY",
-    "HASH-KEYS",
-    "HASH-VALUE",
-    "HASH-VALUES",
-    "SYMBOL",
-    "SYMBOLS",
-    "PRESENT-SYMBOL",
-    "PRESENT-SYMBOLS",
-    "EXTERNAL-SYMBOL",
-    "EXTERNAL-SYMBOLS",
-  );
+  const what = clauses.accept(...iterated);
   if (what === undefined) return clauses.refuseNext("HASH-KEYS, HASH-VALUES or SYMBOLS");
   const isGiven = clauses.accept("OF", "IN") !== undefined;
-  if (what.includes("SYMBOL"))
-    return symbols(target, what, isGiven ? clauses.take("a package") : null);
+  if (what.includes("SYMBOL")) {
+    const kind = `:${what.replace(/S?$/, "").replace(/-?SYMBOL$/, "") || "ACCESSIBLE"}`;
+    const pkg = isGiven ? clauses.take("a package") : "*PACKAGE*";
+    return overList(
+      target,
+      ["%PACKAGE-SYMBOLS", pkg, kind],
+      clauses,
+      (list) => ["CAR", list],
+      "ENDP",
+    );
+  }
   if (!isGiven) clauses.refuseNext("OF and a hash table");
   return entries(target, what.startsWith("HASH-KEY"), clauses);
 }
+
+const iterated = words(`HASH-KEY HASH-KEYS HASH-VALUE HASH-VALUES SYMBOL SYMBOLS PRESENT-SYMBOL
+  PRESENT-SYMBOLS EXTERNAL-SYMBOL EXTERNAL-SYMBOLS`);
 
 function entries(target: Value, byKey: boolean, clauses: Clauses): Read {
   const list = hidden("ENTRIES");
@@ -138,17 +152,12 @@ function entries(target: Value, byKey: boolean, clauses: Clauses): Read {
     { target, value: [byKey ? "CAR" : "CADR", list] },
     ...(other === NIL ? [] : [{ target: other, value: [byKey ? "CADR" : "CAR", list] }]),
   ];
-  const step: Step = {
-    ...noStep,
+  const held = [{ variable: list, value: ["%LOOP-ENTRIES", table] }];
+  return steady(held, [target, other], {
     endWhenBefore: [["ENDP", list]],
     sets,
     advance: [["SETQ", list, ["CDDR", list]]],
-  };
-  return {
-    hidden: [{ variable: list, value: ["%LOOP-ENTRIES", table] }],
-    bindings: [...variablesOf(target), ...variablesOf(other)],
-    iteration: { first: step, rest: step },
-  };
+  });
 }
 
 function usingVariable(clauses: Clauses): Value {
@@ -160,22 +169,6 @@ function usingVariable(clauses: Clauses): Value {
   )
     return clauses.refuse("LOOP expects USING (HASH-KEY variable) or (HASH-VALUE variable)");
   return variable;
-}
-
-function symbols(target: Value, what: string, pkg: Value | null): Read {
-  const list = hidden("SYMBOLS");
-  const kind = `:${what.replace(/S?$/, "").replace(/-?SYMBOL$/, "") || "ACCESSIBLE"}`;
-  const step: Step = {
-    ...noStep,
-    endWhenBefore: [["ENDP", list]],
-    sets: [{ target, value: ["CAR", list] }],
-    advance: [["SETQ", list, ["CDR", list]]],
-  };
-  return {
-    hidden: [{ variable: list, value: ["%PACKAGE-SYMBOLS", pkg ?? "*PACKAGE*", kind] }],
-    bindings: variablesOf(target),
-    iteration: { first: step, rest: step },
-  };
 }
 
 /** From, limit and step in the order of the text, which is the order of evaluation. */
@@ -218,17 +211,8 @@ function numeric(target: Value, clauses: Clauses): Read {
   };
 }
 
-const prepositions = [
-  "FROM",
-  "UPFROM",
-  "DOWNFROM",
-  "TO",
-  "UPTO",
-  "DOWNTO",
-  "BELOW",
-  "ABOVE",
-  "BY",
-] as const;
+const prepositions = words("FROM UPFROM DOWNFROM TO UPTO DOWNTO BELOW ABOVE BY");
+
 // The plan of a loop, built from its clauses before it becomes a form.
 
 export interface Binding {

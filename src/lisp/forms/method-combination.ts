@@ -124,32 +124,10 @@ function short(m: Machine, generic: Generic, applicable: readonly Method[], oper
   const methods = applicable.filter(isOwn);
   if (methods.length === 0) return { fn: null, run: noMethod(generic, "primary"), isMissing: true };
   if (generic.combination.isReversed) methods.reverse();
-  const runs = methods.map((method) => chain(generic, [method], null));
-  switch (operator.name) {
-    case "PROGN":
-      return { fn: null, run: (mm, args) => runs.reduce<Value>((_, run) => run(mm, args), NIL) };
-    case "AND":
-      return { fn: null, run: (mm, args) => until(mm, runs, args, (answer) => answer === NIL) };
-    case "OR":
-      return { fn: null, run: (mm, args) => until(mm, runs, args, (answer) => answer !== NIL) };
-    default: {
-      if (operator.macro !== null || operator.pkg?.name !== "COMMON-LISP") {
-        const { isIdentity } = generic.combination;
-        if (isIdentity && methods.length === 1) return { fn: null, run: runs[0] as Run };
-        const calls = methods.map(({ handle }) => [named("CALL-METHOD"), handle]);
-        return { fn: null, run: effective(m, form([operator, ...calls])) };
-      }
-      const join = m.fn(named(operator.name));
-      return {
-        fn: null,
-        run: (mm, args) =>
-          mm.apply(
-            join,
-            runs.map((run) => run(mm, args)),
-          ),
-      };
-    }
-  }
+  if (generic.combination.isIdentity && methods.length === 1)
+    return { fn: null, run: chain(generic, methods, null) };
+  const calls = methods.map(({ handle }) => [named("CALL-METHOD"), handle]);
+  return { fn: null, run: effective(m, form([operator, ...calls])) };
 }
 
 /** The long form of `define-method-combination`. */
@@ -170,20 +148,6 @@ function effective(m: Machine, body: Value): Run {
   const lambda = m.call1(m.fn(named("%EFFECTIVE-METHOD")), body);
   const fn = m.services.compile(m, lambda);
   return (inner, args) => inner.call1(fn, inner.list(args));
-}
-
-function until(
-  m: Machine,
-  runs: readonly Run[],
-  args: Value[],
-  isEnough: (answer: Value) => boolean,
-): Value {
-  let answer: Value = NIL;
-  for (const run of runs) {
-    answer = run(m, args);
-    if (isEnough(answer)) break;
-  }
-  return answer;
 }
 
 const noMethod =

@@ -257,7 +257,8 @@ function combinationOf(m: Machine, description: Value): Generic["combination"] {
   const own = sessionCombinations(m).get(name as Sym);
   if (own === undefined && !(name instanceof Sym && shortCombinations.has(name.name)))
     return m.fail(`unknown method combination ${m.show(name)}`);
-  const known = own ?? { ...standardCombination, operator: name as Sym, isIdentity: true };
+  const isIdentity = name !== named("LIST");
+  const known = own ?? { ...standardCombination, operator: name as Sym, isIdentity };
   return {
     ...known,
     name: name as Sym,

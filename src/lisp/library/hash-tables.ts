@@ -170,20 +170,6 @@ export function defineTime(): void {
   defineFunction("GET-INTERNAL-RUN-TIME", (m) =>
     Math.floor((m.host.timer() * unitsPerSecond) / 1000),
   );
-  defineValues("DECODE-UNIVERSAL-TIME universal-time &optional time-zone", (m, time, zone) =>
-    decode(m, seconds(m, time), zone),
-  );
-  defineValues("GET-DECODED-TIME", (m) => decode(m, Math.floor(m.host.clock()) + epoch, undefined));
-  defineFunction(
-    "ENCODE-UNIVERSAL-TIME second minute hour date month year &optional time-zone",
-    (m, second, minute, hour, date, month, year, zone) => {
-      const [s, min, h, d, mon, y] = [second, minute, hour, date, month, year].map((part) =>
-        seconds(m, part),
-      ) as [number, number, number, number, number, number];
-      const days = Date.UTC(y, mon - 1, d) / 86_400_000;
-      return days * 86_400 + h * 3600 + min * 60 + s + zoneSeconds(m, zone) + epoch;
-    },
-  );
   defineFunction("SLEEP seconds", (m, time) => {
     const wanted = isNumber(time) ? toDouble(m, time) : m.typeError(time, "(REAL 0)");
     if (wanted < 0) return m.typeError(time, "(REAL 0)");
@@ -198,31 +184,6 @@ export function defineTime(): void {
   for (const name of words(`MACHINE-TYPE MACHINE-VERSION MACHINE-INSTANCE SOFTWARE-TYPE SOFTWARE-VERSION
   SHORT-SITE-NAME LONG-SITE-NAME`))
     defineFunction(`${name}`, () => NIL);
-}
-
-function seconds(m: Machine, value: Value): number {
-  return typeof value === "number" && value >= 0 ? value : m.typeError(value, "UNSIGNED-BYTE");
-}
-
-/** Hours west of Greenwich. Default 0, because programs must not learn where they run. */
-function zoneSeconds(m: Machine, zone: Value | undefined): number {
-  if (zone === undefined || zone === NIL) return 0;
-  return isNumber(zone) ? Math.round(toDouble(m, zone) * 3600) : m.typeError(zone, "RATIONAL");
-}
-
-function decode(m: Machine, time: number, zone: Value | undefined): Value {
-  const date = new Date((time - epoch - zoneSeconds(m, zone)) * 1000);
-  const weekday = (date.getUTCDay() + 6) % 7;
-  const clock = [date.getUTCSeconds(), date.getUTCMinutes(), date.getUTCHours()];
-  return m.values(
-    ...clock,
-    date.getUTCDate(),
-    date.getUTCMonth() + 1,
-    date.getUTCFullYear(),
-    weekday,
-    NIL,
-    zone ?? 0,
-  );
 }
 
 // `random` over states that can be seeded and copied; the same seed gives the same numbers.

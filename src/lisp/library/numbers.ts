@@ -3,7 +3,6 @@
 import {
   divideRounded,
   exponential,
-  floatQuotient,
   integerRoot,
   logarithm,
   magnitude,
@@ -158,13 +157,6 @@ function defineRounding(): void {
     defineValues(`${rounding.toUpperCase()} number &optional divisor`, (m, number, divisor = 1) =>
       rounded(m, rounding, number, divisor),
     );
-    defineValues(
-      `F${rounding.toUpperCase()} number &optional divisor`,
-      (m, number, divisor = 1) => {
-        const { float, remainder } = floatQuotient(m, rounding, number, divisor);
-        return m.values(float, remainder);
-      },
-    );
   }
   defineFunction("MOD number divisor", (m, number, divisor) => modulo(m, number, divisor));
   defineFunction("REM number divisor", (m, number, divisor) => remainder(m, number, divisor));
@@ -242,46 +234,15 @@ function defineFloats(): void {
     if (prototype !== undefined) float(m, prototype);
     return x instanceof Float ? x : new Float(toDouble(m, x));
   });
-  defineValues("DECODE-FLOAT float", (m, value) => {
-    const x = float(m, value);
-    const { mantissa, exponent, sign } = decodeDouble(x);
-    if (mantissa === 0n) return m.values(new Float(0), -1074, new Float(sign));
-    const length = mantissa.toString(2).length;
-    return m.values(new Float(Number(mantissa) / 2 ** length), exponent + length, new Float(sign));
-  });
   defineValues("INTEGER-DECODE-FLOAT float", (m, value) => {
     const { mantissa, exponent, sign } = decodeDouble(float(m, value));
     return m.values(integer(mantissa), exponent, sign);
-  });
-  defineFunction("SCALE-FLOAT float integer", (m, value, by) => {
-    const power = Number(toInteger(m, by));
-    const half = Math.trunc(power / 2);
-    return checkedFloat(
-      m,
-      float(m, value) * 2 ** half * 2 ** (power - half),
-      "SCALE-FLOAT",
-      value,
-      by,
-    );
   });
   defineFunction("FLOAT-SIGN float &optional other", (m, value, other: Value | undefined) => {
     const x = float(m, value);
     const size = Math.abs(other === undefined ? 1 : float(m, other));
     return new Float(x < 0 || Object.is(x, -0) ? -size : size);
   });
-  for (const [name, answer] of [
-    ["FLOAT-DIGITS", 53],
-    ["FLOAT-RADIX", 2],
-  ] as const) {
-    defineFunction(`${name} float`, (m, value) => {
-      float(m, value);
-      return answer;
-    });
-  }
-  defineFunction(
-    "FLOAT-PRECISION float",
-    (m, value) => decodeDouble(float(m, value)).mantissa.toString(2).length,
-  );
 }
 
 function float(m: Machine, value: Value): number {
@@ -294,15 +255,6 @@ function defineComplexRefusals(): void {
     imaginary === 0 && !(realPart instanceof Float)
       ? real(m, realPart)
       : noComplex(m, "COMPLEX", realPart, imaginary),
-  );
-  defineFunction("REALPART number", (m, number) => real(m, number, "NUMBER"));
-  defineFunction("IMAGPART number", (m, number) =>
-    real(m, number, "NUMBER") instanceof Float ? new Float(0) : 0,
-  );
-  defineFunction("CONJUGATE number", (m, number) => real(m, number, "NUMBER"));
-  defineFunction(
-    "PHASE number",
-    (m, number) => new Float(signOf(real(m, number, "NUMBER")) < 0 ? Math.PI : 0),
   );
   defineFunction("CIS radians", (m, radians) => noComplex(m, "CIS", radians));
 }

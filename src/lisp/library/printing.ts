@@ -14,12 +14,12 @@ import { formatText, formatTo } from "../format/format.ts";
 import { streamTarget } from "../format/run.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { inBlock, type Pretty } from "../pretty.ts";
 import { type Dispatch, dispatchOf, printInto, printText, withLabels } from "../printer.ts";
+import { inBlock, type Pretty } from "../printer-pretty.ts";
 import { Reader } from "../reader.ts";
 import { sliceText, spanOf } from "../sequences.ts";
 import { Str } from "../string.ts";
-import { bool, cl, keyword, NIL, T, words } from "../symbol.ts";
+import { bool, cl, keyword, NIL, T } from "../symbol.ts";
 import { Cons, type Float, itemsOf, listOf, Opaque, Stream, type Value } from "../values.ts";
 import { inputOf, outputOf, takeWith } from "./streams.ts";
 
@@ -52,11 +52,6 @@ const variables: readonly [string, Value][] = [
   ["*PRINT-RIGHT-MARGIN*", NIL],
 ];
 
-/** Keywords of `write` and the variables they bind. */
-const writeKeys =
-  words(`escape readably base radix case gensym array length level circle pretty lines
-  right-margin miser-width pprint-dispatch`);
-
 function definePrinters(): void {
   defineFunction("PRIN1 object &optional stream", (m, object, stream) =>
     writeObject(m, object, stream, true),
@@ -70,23 +65,10 @@ function definePrinters(): void {
     write(m, outputOf(m, stream), " ");
     return object;
   });
-  defineValues("PPRINT object &optional stream", (m, object, stream) => {
-    write(m, outputOf(m, stream), "\n");
-    bound(m, ["*PRINT-PRETTY*"], [T], () => writeObject(m, object, stream, true));
-    return m.values();
-  });
   defineFunction("PRIN1-TO-STRING object", (m, object) => m.string(printText(m, object, true)));
   defineFunction("PRINC-TO-STRING object", (m, object) => m.string(printText(m, object, false)));
-  defineFunction(
-    `WRITE object &key stream ${writeKeys.join(" ")}`,
-    (m, object, stream: Value | undefined, ...settings: (Value | undefined)[]) =>
-      written(m, settings, () => writeObject(m, object, stream)),
-  );
-  defineFunction(
-    `WRITE-TO-STRING object &key ${writeKeys.join(" ")}`,
-    (m, object, ...settings: (Value | undefined)[]) =>
-      m.string(written(m, settings, () => printText(m, object))),
-  );
+  // For `write` of the prelude.
+  defineFunction("%WRITE object stream", (m, object, stream) => writeObject(m, object, stream));
 }
 
 /** Prints to a stream; inside a logical block the object's own parts may be broken, too. */
@@ -100,41 +82,6 @@ function writeObject(
   if (target.pretty === null) write(m, target, printText(m, object, escapes));
   else printInto(m, target.pretty, object, escapes);
   return object;
-}
-
-/** Binds the variables that keywords of `write` name. */
-function written<Result>(
-  m: Machine,
-  settings: readonly (Value | undefined)[],
-  work: () => Result,
-): Result {
-  const given = writeKeys
-    .map((key, at) => ({ name: `*PRINT-${key.toUpperCase()}*`, value: settings[at] }))
-    .filter(({ value }) => value !== undefined);
-  return bound(
-    m,
-    given.map(({ name }) => name),
-    given.map(({ value }) => value as Value),
-    work,
-  );
-}
-
-/** Runs `work` with variables bound. */
-function bound<Result>(
-  m: Machine,
-  names: readonly string[],
-  values: readonly Value[],
-  work: () => Result,
-): Result {
-  const mark = m.bindings.length;
-  names.forEach((name, at) => {
-    m.bind(named(name), values[at]);
-  });
-  try {
-    return work();
-  } finally {
-    m.unbindTo(mark);
-  }
 }
 
 const newlineKinds = ["LINEAR", "FILL", "MISER", "MANDATORY"] as const;
@@ -236,29 +183,19 @@ function definePrettyCalls(): void {
       const level = cl("*PRINT-LEVEL*").value;
       if (!(object instanceof Cons) && object !== NIL) writeObject(m, object, stream);
       else if (typeof level === "number" && (depth.value as number) >= level) write(m, target, "#");
-      else
-        bound(m, ["%PRINT-DEPTH"], [(depth.value as number) + 1], () =>
+      else {
+        const mark = m.bindings.length;
+        m.bind(depth, (depth.value as number) + 1);
+        try {
           withLabels(m, object, () =>
             inBlock(m, target, block, (inner) => void m.call1(body as Fn, inner)),
-          ),
-        );
+          );
+        } finally {
+          m.unbindTo(mark);
+        }
+      }
       return NIL;
     },
-  );
-  defineMacro("WITH-STANDARD-IO-SYNTAX", (whole) =>
-    form([
-      "LET",
-      [
-        ["*PACKAGE*", ["FIND-PACKAGE", ":CL-USER"]],
-        ["*READ-BASE*", 10],
-        ["*READ-SUPPRESS*", "NIL"],
-        ["*READTABLE*", ["COPY-READTABLE", "NIL"]],
-        ["*PRINT-PPRINT-DISPATCH*", ["COPY-PPRINT-DISPATCH", "NIL"]],
-        ...variables.map(([name, initial]) => [name, initial]),
-        ["*PRINT-READABLY*", "T"],
-      ],
-      ...itemsOf(whole.cdr),
-    ]),
   );
 }
 

@@ -1,7 +1,6 @@
 /** Streams of text: string streams, reading characters and lines, writing them. */
 
 import { write } from "../budgets.ts";
-import { declarationsOf } from "../core/macros.ts";
 import {
   defineFunction,
   defineMacro,
@@ -11,9 +10,9 @@ import {
   named,
 } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { elements, lengthOf, setElementAt, sliceText, spanOf } from "../sequences.ts";
+import { sliceText, spanOf } from "../sequences.ts";
 import { Char, char, Str } from "../string.ts";
-import { bool, cl, NIL, optionOf, Sym, T, words } from "../symbol.ts";
+import { bool, cl, NIL, Sym, T, words } from "../symbol.ts";
 import { gatheringStream, itemsOf, Stream, type StreamKind, type Value } from "../values.ts";
 import { codeOf } from "./strings.ts";
 
@@ -28,7 +27,6 @@ export function defineStreams(): void {
   defineWriting();
   defineReading();
   defineKinds();
-  defineBlocks();
   defineJoinedStreams();
 }
 
@@ -120,23 +118,7 @@ function defineStringStreams(): void {
       @${body}
       (get-output-stream-string ${variable}))`;
   });
-  defineMacro("WITH-INPUT-FROM-STRING", (whole) => {
-    const [head = NIL, ...body] = itemsOf(whole.cdr);
-    const [variable = NIL, string = NIL, ...options] = itemsOf(head);
-    const [start = 0, end, index] = ["START", "END", "INDEX"].map((key) => optionOf(options, key));
-    const bindings = lisp`((${variable} (make-string-input-stream ${string} ${start} ${end})))`;
-    if (index === undefined) return lisp`(let ${bindings} @${body})`;
-    return lisp`(let ${bindings}
-      (multiple-value-prog1 (progn @${body}) (setf ${index} (%stream-place ${variable}))))`;
-  });
   defineFunction("%STREAM-PLACE stream", (m, stream) => inputOf(m, stream).at);
-  defineMacro("WITH-OPEN-STREAM", (whole) => {
-    const [head = NIL, ...body] = itemsOf(whole.cdr);
-    const [variable = NIL, stream = NIL] = itemsOf(head);
-    const { declarations, rest } = declarationsOf(body);
-    return lisp`(let ((${variable} ${stream})) @${declarations}
-      (unwind-protect (progn @${rest}) (close ${variable})))`;
-  });
   defineFunction("MAKE-BROADCAST-STREAM &rest streams", (m, streams) => {
     const targets = streams.map((stream) => outputOf(m, checkedStream(m, stream)));
     const sink = (text: string) => {
@@ -337,34 +319,6 @@ function canRead(m: Machine, { source, kind, parts }: Stream): boolean {
     return value instanceof Stream && canRead(m, value);
   }
   return kind === "TWO-WAY-STREAM" || kind === "ECHO-STREAM";
-}
-
-/** Many characters at once. */
-function defineBlocks(): void {
-  defineFunction(
-    "WRITE-SEQUENCE sequence stream &key start end",
-    (m, sequence, stream, start, end) => {
-      const text = elements(m, sequence, start, end).map((item) =>
-        String.fromCodePoint(codeOf(m, item)),
-      );
-      write(m, outputOf(m, stream), text.join(""));
-      return sequence;
-    },
-  );
-  defineFunction(
-    "READ-SEQUENCE sequence stream &key start end",
-    (m, sequence, stream, start, end) => {
-      const span = spanOf(m, start, end, lengthOf(m, sequence), sequence);
-      let at = span.start;
-      for (; at < span.end; at += 1) {
-        m.tick(1);
-        const next = take(m, stream);
-        if (next === undefined) return at;
-        setElementAt(m, sequence, at, char(next.codePointAt(0) ?? 0));
-      }
-      return at;
-    },
-  );
 }
 
 function defineJoinedStreams(): void {

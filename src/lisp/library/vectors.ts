@@ -4,8 +4,8 @@ import type { Machine } from "../machine.ts";
 import { type Int, toInteger, wordsOf } from "../numbers.ts";
 import { bitLength } from "../rationals.ts";
 import { Str } from "../string.ts";
-import { bool, cl, NIL, T, words } from "../symbol.ts";
-import { Cons, integer, type Value, Vec } from "../values.ts";
+import { bool, NIL, words } from "../symbol.ts";
+import { Cons, integer, type Value } from "../values.ts";
 import { arrayOf, getAt, type LispArray, setAt, sizeOf } from "./arrays.ts";
 
 export function defineFillPointers(): void {
@@ -57,69 +57,6 @@ function grow(m: Machine, array: LispArray, by: number): void {
   for (let at = 0; at < by; at += 1) items.push(0);
 }
 
-// Bitwise operations on bit arrays.
-
-const operations: readonly [string, (a: number, b: number) => number][] = [
-  ["AND", (a, b) => a & b],
-  ["IOR", (a, b) => a | b],
-  ["XOR", (a, b) => a ^ b],
-  ["EQV", (a, b) => 1 - (a ^ b)],
-  ["NAND", (a, b) => 1 - (a & b)],
-  ["NOR", (a, b) => 1 - (a | b)],
-  ["ANDC1", (a, b) => (1 - a) & b],
-  ["ANDC2", (a, b) => a & (1 - b)],
-  ["ORC1", (a, b) => (1 - a) | b],
-  ["ORC2", (a, b) => a | (1 - b)],
-];
-
-export function defineBitArrays(): void {
-  for (const [name, combine] of operations) {
-    defineFunction(`BIT-${name} array1 array2 &optional result`, (m, a, b, result = NIL) => {
-      const [left, right] = [bitArray(m, a), bitArray(m, b)];
-      if (left.items.length !== right.items.length)
-        return m.fail(
-          `the bit arrays have different sizes, ${left.items.length} and ${right.items.length}`,
-        );
-      return into(
-        m,
-        left,
-        left.items.map((bit, at) => combine(bit as number, right.items[at] as number)),
-        result,
-      );
-    });
-  }
-  defineFunction("BIT-NOT array &optional result", (m, a, result = NIL) => {
-    const array = bitArray(m, a);
-    return into(
-      m,
-      array,
-      array.items.map((bit) => 1 - (bit as number)),
-      result,
-    );
-  });
-}
-
-function bitArray(m: Machine, value: Value): Vec {
-  return value instanceof Vec && value.elementType.name === "BIT"
-    ? value
-    : m.typeError(value, "(ARRAY BIT)");
-}
-
-/** T stores the result in the first array, an array in that one. */
-function into(m: Machine, first: Vec, items: number[], result: Value): Vec {
-  m.alloc(items.length + 1);
-  if (result !== NIL) {
-    const target = result === T ? first : bitArray(m, result);
-    items.forEach((item, at) => {
-      target.items[at] = item;
-    });
-    return target;
-  }
-  const made = new Vec(items);
-  made.elementType = cl("BIT");
-  made.dims = first.dims;
-  return made;
-}
 // Integers as bits: the logical functions, shifts and byte fields.
 
 export function defineBits(): void {
@@ -136,8 +73,6 @@ export function defineBits(): void {
     fold(m, integers, -1, (a, b) => invertBits(m, combineBits(m, "xor", a, b))),
   );
   defineFunction("LOGNOT integer", (m, value) => invertBits(m, value));
-  for (const [name, combine] of pairs)
-    defineFunction(`LOG${name} integer1 integer2`, (m, a, b) => combine(m, a, b));
   defineFunction("LOGTEST integer1 integer2", (m, a, b) => bool(combineBits(m, "and", a, b) !== 0));
   defineFunction("LOGBITP index integer", (m, index, value) => bool(bitAt(m, index, value)));
   defineFunction("LOGCOUNT integer", (m, value) => countBits(m, value));
@@ -148,15 +83,6 @@ export function defineBits(): void {
     defineConstant(`BOOLE-${name}`, index);
   });
 }
-
-const pairs: readonly [string, (m: Machine, a: Value, b: Value) => Int][] = [
-  ["NAND", (m, a, b) => invertBits(m, combineBits(m, "and", a, b))],
-  ["NOR", (m, a, b) => invertBits(m, combineBits(m, "or", a, b))],
-  ["ANDC1", (m, a, b) => combineBits(m, "and", invertBits(m, a), b)],
-  ["ANDC2", (m, a, b) => combineBits(m, "and", a, invertBits(m, b))],
-  ["ORC1", (m, a, b) => combineBits(m, "or", invertBits(m, a), b)],
-  ["ORC2", (m, a, b) => combineBits(m, "or", a, invertBits(m, b))],
-];
 
 function fold(
   m: Machine,
@@ -180,21 +106,9 @@ function defineFields(): void {
     const { size, position } = field(m, spec);
     return loadField(m, size, position, value);
   });
-  defineFunction("LDB-TEST bytespec integer", (m, spec, value) => {
-    const { size, position } = field(m, spec);
-    return bool(loadField(m, size, position, value) !== 0);
-  });
-  defineFunction("MASK-FIELD bytespec integer", (m, spec, value) => {
-    const { size, position } = field(m, spec);
-    return shiftBits(m, loadField(m, size, position, value), position);
-  });
   defineFunction("DPB newbyte bytespec integer", (m, part, spec, value) => {
     const { size, position } = field(m, spec);
     return storeField(m, part, size, position, value);
-  });
-  defineFunction("DEPOSIT-FIELD newbyte bytespec integer", (m, part, spec, value) => {
-    const { size, position } = field(m, spec);
-    return storeField(m, loadField(m, size, position, part), size, position, value);
   });
 }
 

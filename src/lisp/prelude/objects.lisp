@@ -89,3 +89,19 @@
                           when (slot-boundp object name)
                             collect `(setf (slot-value ',object ',name)
                                            ',(slot-value object name))))))
+
+(defmacro with-slots (entries object &body body)
+  (%with-places entries object body (lambda (holder name) `(slot-value ,holder ',name))))
+
+(defmacro with-accessors (entries object &body body)
+  (%with-places entries object body (lambda (holder name) `(,name ,holder))))
+
+;; Each entry is a variable, or a variable and a name; the variable is a place of the object.
+(defun %with-places (entries object body place)
+  (let ((holder (gensym)))
+    `(let ((,holder ,object))
+       (symbol-macrolet
+           ,(loop for entry in entries
+                  for (variable name) = (if (consp entry) entry (list entry entry))
+                  collect (list variable (funcall place holder name)))
+         ,@body))))

@@ -60,3 +60,34 @@
 
 (defmacro pprint-exit-if-list-exhausted ()
   (error "pprint-exit-if-list-exhausted outside pprint-logical-block"))
+
+(defun pprint (object &optional stream)
+  (terpri stream)
+  (let ((*print-pretty* t)) (prin1 object stream))
+  (values))
+
+(defun write (object &key stream
+                       ((:array *print-array*) *print-array*)
+                       ((:base *print-base*) *print-base*)
+                       ((:case *print-case*) *print-case*)
+                       ((:circle *print-circle*) *print-circle*)
+                       ((:escape *print-escape*) *print-escape*)
+                       ((:gensym *print-gensym*) *print-gensym*)
+                       ((:length *print-length*) *print-length*)
+                       ((:level *print-level*) *print-level*)
+                       ((:lines *print-lines*) *print-lines*)
+                       ((:miser-width *print-miser-width*) *print-miser-width*)
+                       ((:pprint-dispatch *print-pprint-dispatch*) *print-pprint-dispatch*)
+                       ((:pretty *print-pretty*) *print-pretty*)
+                       ((:radix *print-radix*) *print-radix*)
+                       ((:readably *print-readably*) *print-readably*)
+                       ((:right-margin *print-right-margin*) *print-right-margin*))
+  (%write object stream))
+
+(defun write-to-string (object &rest settings
+                        &key array base case circle escape gensym length level lines miser-width
+                          pprint-dispatch pretty radix readably right-margin)
+  (declare (ignore array base case circle escape gensym length level lines miser-width
+                   pprint-dispatch pretty radix readably right-margin))
+  (with-output-to-string (stream)
+    (apply #'write object :stream stream settings)))

@@ -142,3 +142,11 @@
 (let ((s (list 1 2))) (nconc s s) (list (first s) (fifth s) (nth 99 s)))
 ;; --- nsubst, sublis and subst-if-not
 (list (nsubst 'x 1 (list 1 (list 2 1))) (sublis '((a . 1) (b . 2)) '(a (b c))) (subst-if-not 0 #'consp '(1 (2))))
+
+;; --- properties of a dotted list
+(list (multiple-value-list (get-properties '(a 1 b 2) '(c b)))
+      (handler-case (get-properties '(a 1 b 2 . c) '(x)) (type-error () :dotted)))
+
+;; --- pairs of something that is not a list
+(list (handler-case (pairlis 1 '(a)) (type-error () :keys))
+      (handler-case (pairlis '(a) 1) (type-error () :data)))

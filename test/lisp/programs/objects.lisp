@@ -250,3 +250,11 @@ Classes, generic functions and methods.
 (defclass point () ((x :initarg :x :reader x) (y :initarg :y))) (multiple-value-bind (make init) (make-load-form-saving-slots (make-instance 'point :x 1 :y 2)) (list (first make) (first init)))
 ;; --- a slot given twice
 (defclass twice () (a a))
+
+;; --- a list combination with one method answers a list
+(defgeneric parts (x) (:method-combination list))
+(defmethod parts list ((x integer)) x)
+(defgeneric total (x) (:method-combination +))
+(defmethod total + ((x integer)) x)
+(defmethod total + ((x number)) 1)
+(list (parts 5) (total 5))

@@ -1,0 +1,36 @@
+;;; Universal time: seconds since the beginning of 1900. The default time zone is 0, because programs must not learn
+;;; where they run. Days are counted from the first of March of the year 0, so that a leap day ends a year.
+
+(defun decode-universal-time (universal-time &optional time-zone)
+  (check-type universal-time unsigned-byte)
+  (check-type time-zone (or null rational))
+  (let ((local (- universal-time (round (* 3600 (or time-zone 0))))))
+    (multiple-value-bind (days seconds) (floor local 86400)
+      (multiple-value-bind (date month year) (%date-of (+ days 693901))
+        (values (mod seconds 60) (mod (floor seconds 60) 60) (floor seconds 3600)
+                date month year (mod days 7) nil (or time-zone 0))))))
+
+(defun %date-of (day)
+  (multiple-value-bind (era day-of-era) (floor day 146097)
+    (let* ((year (floor (+ day-of-era (floor day-of-era 36524)
+                           (- (floor day-of-era 1460)) (- (floor day-of-era 146096)))
+                        365))
+           (day-of-year (- day-of-era (* 365 year) (floor year 4) (- (floor year 100))))
+           (month (floor (+ 2 (* 5 day-of-year)) 153)))
+      (values (- day-of-year (floor (+ 2 (* 153 month)) 5) -1)
+              (if (< month 10) (+ month 3) (- month 9))
+              (+ year (* 400 era) (if (< month 10) 0 1))))))
+
+(defun encode-universal-time (second minute hour date month year &optional time-zone)
+  (dolist (part (list second minute hour date month year))
+    (check-type part unsigned-byte))
+  (check-type time-zone (or null rational))
+  (let* ((full (if (< year 100) (+ year 1900) year))
+         (since-march (mod (- month 3) 12))
+         (start (if (< month 3) (1- full) full))
+         (days (+ (* 365 start) (floor start 4) (- (floor start 100)) (floor start 400)
+                  (floor (+ 2 (* 153 since-march)) 5) date -1 -693901)))
+    (+ second (* 60 minute) (* 3600 hour) (* 86400 days) (round (* 3600 (or time-zone 0))))))
+
+(defun get-decoded-time ()
+  (decode-universal-time (get-universal-time)))
