@@ -62,9 +62,8 @@ function createLevels(lowest: number, fixed: string, write: (line: string) => vo
     if (levels.indexOf(level) < lowest) return () => {};
     return (first: Fields | string, message?: string): void => {
       const [fields, msg] = typeof first === "string" ? [{}, first] : [first, message];
-      write(
-        `{"level":"${level}","time":${Date.now()}${fixed}${fieldsText(fields)}${fieldText("msg", msg)}}\n`,
-      );
+      const text = fixed + fieldsText(fields) + fieldText("msg", msg);
+      write(`{"level":"${level}","time":${Date.now()}${text}}\n`);
     };
   };
   return {

@@ -402,9 +402,10 @@ describe("the stream of a POST", () => {
 
   test("an id that is still running is refused, and the first is unharmed", async () => {
     const slow = createSlowToolkit();
-    await using door = await openDoor({ toolkits: [slow, createEchoToolkit()] });
+    const toolkits = [slow, createEchoToolkit()];
+    await using door = await openDoor({ toolkits, streamAfterMs: 60_000 });
     const session = await greet(door);
-    const running = session.send(call(7, "slow.wait", { ms: 200 }));
+    const running = session.send(call(7, "slow.wait"));
     await until(() => slow.running === 1);
     const second = await session.send(call(7, "echo.echo"));
     expect([second.status, second.json]).toMatchObject([400, { id: 7, error: { code: -32600 } }]);
@@ -413,6 +414,7 @@ describe("the stream of a POST", () => {
       id: "7",
       result: {},
     });
+    slow.finish();
     expect((await running).json).toMatchObject({
       id: 7,
       result: { content: [{ text: "waited" }] },
