@@ -15,7 +15,6 @@ import { defineClassForms } from "./forms/defclass.ts";
 import { defineInstances, defineSlots } from "./forms/instances.ts";
 import { defineLoop } from "./forms/loop.ts";
 import { defineMethods } from "./forms/methods.ts";
-import { defineEquality, defineHelp, definePackages, defineSymbols } from "./library/symbols.ts";
 import { definePrintObject } from "./forms/standard-generics.ts";
 import { defineStructures } from "./forms/structure.ts";
 import { defineArrays } from "./library/arrays.ts";
@@ -31,6 +30,7 @@ import {
 import { defineSequences } from "./library/sequences.ts";
 import { defineStreams } from "./library/streams.ts";
 import { defineCharacters, defineStrings } from "./library/strings.ts";
+import { defineEquality, defineHelp, definePackages, defineSymbols } from "./library/symbols.ts";
 import { defineDeftype, defineTypes } from "./library/types.ts";
 import { defineBits, defineFillPointers } from "./library/vectors.ts";
 import { definePrelude, exportNames } from "./prelude.ts";

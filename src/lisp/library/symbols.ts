@@ -3,7 +3,6 @@ import { findClass } from "../classes.ts";
 import { defineFunction, defineMacro, defineSetter, defineValues, form, named } from "../define.ts";
 import { eql, equal, equalp } from "../equality.ts";
 import { Fn } from "../function.ts";
-import { outputOf } from "./streams.ts";
 import type { Machine } from "../machine.ts";
 import {
   addPackage,
@@ -22,6 +21,7 @@ import { textOf } from "../sequences.ts";
 import { Str } from "../string.ts";
 import { bool, keyword, NIL, Package, Sym, T } from "../symbol.ts";
 import { Cons, Instance, itemsOf, LispClass, type Value } from "../values.ts";
+import { outputOf } from "./streams.ts";
 
 export function definePackages(): void {
   defineMacro("IN-PACKAGE", (whole) =>

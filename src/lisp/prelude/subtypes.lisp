@@ -5,8 +5,20 @@
 
 (defun subtypep (type-1 type-2 &optional environment)
   (declare (ignore environment))
-  (let ((empty (%empty (%both (%alternatives type-1) (%negated (%alternatives type-2))))))
+  (let* ((below (%expand-type type-1))
+         (above (%expand-type type-2))
+         (empty (or (%subclass-p below above)
+                    (%empty (%both (%alternatives below) (%negated (%alternatives above)))))))
     (values (eq empty t) (not (eq empty :unknown)))))
+
+;; The usual question is about two classes.
+(defun %subclass-p (below above)
+  (and (symbolp below)
+       (symbolp above)
+       (find-class below nil)
+       (find-class above nil)
+       (member (find-class above) (%precedence (find-class below)))
+       t))
 
 ;; The kinds are disjoint and make up all objects.
 (defun %kinds ()
