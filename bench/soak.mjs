@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -18,11 +18,14 @@ import { connect, hello, kinds } from "./soak-clients.mjs";
  */
 export default { name: "soak", run };
 
-const modes = ["healthy", "crashing", "hanging", "garbage", "slow"];
+const modes = ["healthy", "crashing", "hanging", "garbage", "slow", "changing"];
 const clientsOfKind = 2;
 const inFlight = 4;
 const lifeMs = 10_000;
 const lastLifeMs = 60_000;
+/** In the last life a client leaves and comes back this often, and pings measure the delay of the hall. */
+const visitMs = 7_000;
+const pingEveryMs = 20;
 /** The longest answer is that of a server that hangs. */
 const timeoutMs = 3_000;
 const answerMsMax = 20_000;
@@ -55,12 +58,17 @@ async function run({ rounds: kills = 5 } = {}) {
 }
 
 class Soak {
-  counts = { sent: 0, right: 0, failed: 0, cancelled: 0, withHall: 0 };
+  counts = { sent: 0, right: 0, failed: 0, cancelled: 0, withHall: 0, listed: 0, left: 0 };
   faults = { lost: 0, double: 0, crossed: 0, stray: 0, orphans: 0 };
   /** Nonces of writes whose clients were told that they succeeded. */
   confirmed = [];
   longestMs = 0;
   memory = [];
+  /** Open files and threads of the hall. */
+  handles = [];
+  threads = [];
+  pingMs = [];
+  errorsLogged = 0;
   readyMs = [];
   #project;
   #nonce = 0;
@@ -78,7 +86,11 @@ class Soak {
     const child = spawn(process.execPath, args, {
       cwd: folder,
       env,
-      stdio: ["ignore", "pipe", "inherit"],
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    createInterface({ input: child.stderr }).on("line", (text) => {
+      this.errorsLogged++;
+      console.error(text);
     });
     const [line] = await once(createInterface({ input: child.stdout }), "line");
     this.readyMs.push(performance.now() - startedAt);
@@ -90,11 +102,12 @@ class Soak {
     const isOver = sleep(ms).then(() => {
       for (const client of clients) client.isEnding = true;
     });
-    const work = clients.map((client) => client.work());
-    if (end === "stop") await this.#watchMemory(child.pid, ms);
+    const isLast = end === "stop";
+    const work = clients.map((client) => client.work(isLast ? visitMs : ms));
+    if (isLast) await Promise.all([this.#watch(child.pid, ms), this.#ping(hall, ms)]);
     await isOver;
     const children = childrenOf(child.pid);
-    if (end === "stop") await Promise.all(work);
+    if (isLast) await Promise.all(work);
     else for (const client of clients) client.hallEnds();
     const exited = once(child, "exit");
     child.kill(end === "stop" ? "SIGTERM" : "SIGKILL");
@@ -104,13 +117,37 @@ class Soak {
     await this.#countOrphans(children);
   }
 
-  async #watchMemory(pid, ms) {
+  async #watch(pid, ms) {
     const until = performance.now() + ms;
     await sleep(5_000);
     while (performance.now() < until - 1_000) {
       this.memory.push(memoryOf(pid));
+      this.handles.push(readdirSync(`/proc/${pid}/fd`).length);
+      this.threads.push(readdirSync(`/proc/${pid}/task`).length);
       await sleep(1_000);
     }
+  }
+
+  /** The delay of a ping over WebSocket, beside all other work. */
+  async #ping(hall, ms) {
+    const until = performance.now() + ms - 1_000;
+    let answered = () => {};
+    const line = await connect("WebSocket", hall, { heard: () => answered(), lost() {} });
+    const ask = async (id, method, params = {}) => {
+      const answer = new Promise((resolve) => {
+        answered = resolve;
+      });
+      line.send({ jsonrpc: "2.0", id, method, params });
+      await answer;
+    };
+    await ask(0, "initialize", hello);
+    for (let id = 1; performance.now() < until; id++) {
+      const startedAt = performance.now();
+      await ask(id, "ping");
+      this.pingMs.push(performance.now() - startedAt);
+      await sleep(pingEveryMs);
+    }
+    line.close();
   }
 
   async #countOrphans(children) {
@@ -127,15 +164,19 @@ class Soak {
   }
 
   rows(kills, { written, unrecorded, unwritten }) {
-    const { sent, right, failed, cancelled, withHall } = this.counts;
+    const { sent, right, failed, cancelled, withHall, listed, left } = this.counts;
     const { lost, double, crossed, stray, orphans } = this.faults;
     const [first, last] = [this.memory.slice(0, 5), this.memory.slice(-5)].map(
       (values) => values.reduce((sum, mb) => sum + mb, 0) / values.length,
     );
+    const pings = this.pingMs.toSorted((one, other) => one - other);
+    const ping = (share) => pings[Math.floor((pings.length - 1) * share)];
+    const range = (values) => `${Math.min(...values)} to ${Math.max(...values)}`;
     const none = { atMost: 0 };
     return [
       row("requests", sent, "", {}, `${short(right)} right, ${short(failed)} clear errors`),
-      row("cancelled by clients", cancelled, ""),
+      row("cancelled by clients", cancelled, "", {}, `${short(listed)} other requests were lists`),
+      row("clients that left and came back", left, ""),
       row("ended with a killed hall", withHall, "", {}, `${kills} kills`),
       row("answers lost", lost, "", none),
       row("answers doubled", double, "", none),
@@ -147,6 +188,11 @@ class Soak {
       row("longest answer", this.longestMs, "ms", { below: answerMsMax }),
       row("ready again after a kill", Math.max(...this.readyMs), "ms", {}, "the longest"),
       row("memory at the end ÷ after 5 s", last / first, "×", { atMost: 1.5 }, `${short(last)} MB`),
+      row("open files at the end", this.handles.at(-1), "", {}, range(this.handles)),
+      row("threads at the end", this.threads.at(-1), "", {}, range(this.threads)),
+      row("ping over WebSocket, median", ping(0.5), "ms"),
+      row("ping over WebSocket, p99", ping(0.99), "ms", {}, `at most ${short(ping(1))} ms`),
+      row("errors in the log", this.errorsLogged, "", none),
     ];
   }
 }
@@ -168,15 +214,28 @@ class Client {
     this.#soak = soak;
   }
 
-  async work() {
+  /** Calls until the hall ends or the time is over, and leaves after each visit. */
+  async work(visitMs) {
+    for (let visits = 0; !this.isEnding; visits++) {
+      if (visits > 0) {
+        this.#line.close();
+        this.#soak.counts.left++;
+      }
+      await this.#visit(performance.now() + visitMs);
+    }
+  }
+
+  async #visit(until) {
+    const open = new Map();
+    this.#open = open;
     this.#line = await connect(this.#kind, this.#hall, {
-      heard: (message) => this.#heard(message),
+      heard: (message) => this.#heard(message, open),
       lost: () => this.#lost(),
     });
     await this.#request("initialize", hello, () => {});
     this.#line.send({ jsonrpc: "2.0", method: "notifications/initialized" });
     const loop = async () => {
-      while (!this.isEnding) await this.#call();
+      while (!this.isEnding && performance.now() < until) await this.#call();
     };
     await Promise.all(Array.from({ length: inFlight }, loop));
   }
@@ -193,6 +252,12 @@ class Client {
     const { counts, faults, confirmed } = this.#soak;
     const { nonce, params, tool } = this.#soak.nextCall();
     counts.sent++;
+    if (counts.sent % 20 === 0) {
+      counts.listed++;
+      await this.#request("tools/list", {}, ({ result }) => {
+        if (!Array.isArray(result?.tools)) counts.failed++;
+      });
+    }
     const isCancelled = counts.sent % 33 === 0;
     const answered = this.#request("tools/call", params, ({ result, error }) => {
       const said = result?.structuredContent?.nonce;
@@ -241,9 +306,9 @@ class Client {
     request.end();
   }
 
-  #heard({ id, method, ...message }) {
+  #heard({ id, method, ...message }, open) {
     if (method !== undefined || id === undefined) return;
-    const request = this.#open.get(id);
+    const request = open.get(id);
     if (!request) this.#soak.faults.stray++;
     else if (request.state === "answered") this.#soak.faults.double++;
     else if (request.state === "open") {

@@ -1,6 +1,7 @@
-// `npm test`: checks, build, then the suite on this Node and on Node 24. `--long` runs the long
-// tests instead. The first step that fails ends the run and prints all of its output.
-import { spawnSync } from "node:child_process";
+// `npm test`: checks and build, then the suite on this Node and on Node 24. `--long` runs the long
+// tests instead. Steps that need nothing of each other run at once; one that fails prints all of its
+// output and ends the run.
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -22,18 +23,24 @@ const packages = {
   chromium: () => existsSync("/usr/bin/chromium"),
 };
 
-step("check: lint, types, unused code", ["npm", "run", "-s", "check"]);
-step("build", [process.execPath, "scripts/build.mjs", "--quiet"]);
-installPackages();
-installNode24();
-if (isLong) vitest(process.execPath, { GUILDHALL_LONG: "1" });
-else {
-  vitest(process.execPath);
-  if (majorOf(process.version) < 24) vitest(node24, { GUILDHALL_SECOND_NODE: "1" });
+await all(
+  ...["lint", "types", "knip"].map((check) => step(check, ["npm", "run", "-s", check])),
+  step("build", [process.execPath, "scripts/build.mjs", "--quiet"]),
+);
+await installPackages();
+await installNode24();
+if (isLong) await all(vitest(process.execPath, { GUILDHALL_LONG: "1" }));
+else if (majorOf(process.version) >= 24) await all(vitest(process.execPath));
+else await all(vitest(process.execPath), vitest(node24, { GUILDHALL_SECOND_NODE: "1" }));
+
+/** Waits for all of these steps. The run ends if one has failed. */
+async function all(...steps) {
+  const ended = await Promise.all(steps);
+  if (ended.includes(false)) process.exit(1);
 }
 
 /** Installs the missing packages as root; anyone else gets the command to run. */
-function installPackages() {
+async function installPackages() {
   const missing = Object.keys(packages).filter((name) => !packages[name]());
   if (missing.length === 0) return;
 
@@ -43,51 +50,62 @@ function installPackages() {
     console.error(`  Install them: sudo apt-get update && sudo ${install}`);
     process.exit(1);
   }
-  step(`install Debian packages: ${missing.join(", ")} (${install})`, [
-    "sh",
-    "-c",
-    `apt-get update && ${install}`,
-  ]);
-}
-
-/** Node 24 comes from npm, into test/lane24/node_modules. */
-function installNode24() {
-  if (!isLaneStale()) return;
-  step(
-    "install Node 24 into test/lane24/node_modules (npm ci)",
-    ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
-    { cwd: lane },
+  await all(
+    step(`install Debian packages: ${missing.join(", ")} (${install})`, [
+      "sh",
+      "-c",
+      `apt-get update && ${install}`,
+    ]),
   );
 }
 
+/** Node 24 comes from npm, into test/lane24/node_modules. */
+async function installNode24() {
+  if (!isLaneStale()) return;
+  const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+  await all(
+    step("install Node 24 into test/lane24/node_modules (npm ci)", ["npm", "ci", ...flags], {
+      cwd: lane,
+    }),
+  );
+}
+
+/** Shows the tests of this Node as they run; the second suite prints its own at the end. */
 function vitest(node, env = {}) {
   const { stdout } = spawnSync(node, ["--version"], { encoding: "utf8" });
   const suite = env.GUILDHALL_LONG ? "long tests" : "tests";
-  step(`${suite} on Node ${stdout.trim()}`, [node, "node_modules/vitest/vitest.mjs", "run"], {
-    env: { ...process.env, ...env },
-    isShown: true,
-  });
+  return step(
+    `${suite} on Node ${stdout.trim()}`,
+    [node, "node_modules/vitest/vitest.mjs", "run"],
+    {
+      env: { ...process.env, ...env },
+      shows: node === process.execPath ? "at once" : "at the end",
+    },
+  );
 }
 
-/** Runs a command to its end. Shows its output as it is written (`isShown`), or only on failure. */
-function step(name, [command, ...args], { cwd = root, env = process.env, isShown = false } = {}) {
+/** Runs a command to its end: true if it succeeded. Shows its output at once, at the end, or only on failure. */
+async function step(name, [command, ...args], { cwd = root, env = process.env, shows } = {}) {
   console.log(`▶ ${name}`);
   const started = performance.now();
-  const { status, signal, error, stdout, stderr } = spawnSync(command, args, {
+  const child = spawn(command, args, {
     cwd,
     env,
-    stdio: ["ignore", ...(isShown ? ["inherit", "inherit"] : ["pipe", "pipe"])],
-    maxBuffer: 1024 ** 3,
+    stdio: ["ignore", ...(shows === "at once" ? ["inherit", "inherit"] : ["pipe", "pipe"])],
+  });
+  const output = [];
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on("data", (chunk) => output.push(chunk));
+  const ended = await new Promise((resolve) => {
+    child.on("error", ({ message }) => resolve(message));
+    child.on("close", (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  if (status === 0) {
-    console.log(`✔ ${name} (${seconds} s)`);
-    return;
-  }
-  process.stdout.write(stdout ?? "");
-  process.stderr.write(stderr ?? "");
-  console.error(`✘ ${name} (${seconds} s): ${error?.message ?? signal ?? `exit code ${status}`}`);
-  process.exit(1);
+  const isDone = ended === "exit code 0";
+  if (!isDone || shows === "at the end") process.stdout.write(Buffer.concat(output));
+  if (isDone) console.log(`✔ ${name} (${seconds} s)`);
+  else console.error(`✘ ${name} (${seconds} s): ${ended}`);
+  return isDone;
 }
 
 /** The client package alone leaves a folder too, so look for a program of the server. */

@@ -1,5 +1,5 @@
-// An upstream that fails as its argument says: healthy, crashing, hanging, garbage or slow. `write`
-// appends its nonce to the file of the second argument, so that what really ran can be compared.
+// An upstream that fails as its argument says: healthy, crashing, hanging, garbage, slow or changing.
+// `write` appends its nonce to the file of the second argument, so that what really ran can be compared.
 import { appendFileSync } from "node:fs";
 
 const [, , mode, file] = process.argv;
@@ -30,7 +30,7 @@ function receive({ id, method, params }) {
       id,
       result: {
         protocolVersion: params.protocolVersion,
-        capabilities: { tools: {} },
+        capabilities: { tools: { listChanged: true } },
         serverInfo: { name: `soak-${mode}`, version: "1" },
       },
     });
@@ -65,6 +65,9 @@ function call(id, { name, arguments: args }) {
       return turn % 5 === 0 ? answer() : undefined;
     case "slow":
       return setTimeout(answer, 20);
+    case "changing":
+      if (turn % 20 === 0) send({ method: "notifications/tools/list_changed" });
+      return answer();
     default:
       return answer();
   }

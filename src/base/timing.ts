@@ -46,6 +46,12 @@ export async function runInSlices<T>(work: Generator<void, T>, scope: Scope): Pr
   }
 }
 
+/** Milliseconds on a clock that is never set, the same in every thread of this process. */
+export function monotonicMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1e6;
+}
+
 /** Time since the machine was started: a clock that is never set. */
 export interface BootTime {
   /** Another value after each start of the machine; "" where the system does not say. */

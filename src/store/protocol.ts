@@ -10,7 +10,7 @@ export type ToWriter =
       readonly kind: "write";
       readonly id: number;
       readonly write: Write;
-      /** When the caller stops waiting, in milliseconds since 1970. */
+      /** When the caller stops waiting, by `monotonicMs`: the wall clock may be set meanwhile. */
       readonly deadline: number;
     }
   | { readonly kind: "read"; readonly id: number; readonly read: Read }

@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import { findWorker } from "../base/bounded-worker.ts";
 import { type ErrorCode, HallError, type HallErrorOptions } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
+import { monotonicMs } from "../base/timing.ts";
 import { CallQueue } from "./calls.ts";
 import type {
   FromWriter,
@@ -130,7 +131,7 @@ export class WriterThread {
   /** Resolves when it is durable. Calls that were added before are written before. */
   write(write: Write): Promise<void> {
     this.#seal();
-    const deadline = Date.now() + durableMsMax;
+    const deadline = monotonicMs() + durableMsMax;
     return this.#request({ kind: "write", id: ++this.#lastId, write, deadline });
   }
 
@@ -237,7 +238,7 @@ export class WriterThread {
   /** The next thread repeats writes while their callers wait; a thread that cannot start would never answer a read. */
   #rejectUnanswered(): void {
     for (const [id, { message, reject }] of this.#requests) {
-      if (message.kind === "write" && message.deadline > Date.now()) continue;
+      if (message.kind === "write" && message.deadline > monotonicMs()) continue;
       this.#requests.delete(id);
       reject(this.#error("UNAVAILABLE", `the store does not answer: ${threadEnded}`));
     }

@@ -1,5 +1,5 @@
 import { HallError, messageOf } from "../base/errors.ts";
-import { backoffMs } from "../base/timing.ts";
+import { backoffMs, monotonicMs } from "../base/timing.ts";
 import type { Archive } from "./archive.ts";
 import type { FromWriter, PendingWrite, Read, ToWriter } from "./protocol.ts";
 import { StoreChanged } from "./seal.ts";
@@ -154,7 +154,7 @@ export class Writer {
 
   /** Rejects the writes whose deadline has passed and returns the rest. */
   #rejectOverdue(batch: readonly PendingWrite[]): PendingWrite[] {
-    const now = Date.now();
+    const now = monotonicMs();
     const message = `cannot write to the store: ${this.#problem}`;
     const isChanged = this.#isChanged;
     return batch.filter((item) => {

@@ -63,7 +63,7 @@ function openPlace(planner: JsonObject): Place {
         execFile(
           process.execPath,
           [cli, ...args, "--json"],
-          { cwd: folder, env, timeout: 60_000 },
+          { cwd: folder, env, timeout: 100_000 },
           (error, stdout, stderr) =>
             error
               ? reject(new Error(`${args.join(" ")}: ${stderr}`))

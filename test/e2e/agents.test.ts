@@ -99,7 +99,7 @@ async function newProject(planner: JsonObject): Promise<Project> {
       execFile(
         process.execPath,
         args,
-        { cwd: folder, env, timeout: 60_000 },
+        { cwd: folder, env, timeout: 100_000 },
         (error, stdout, stderr) =>
           resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
       );

@@ -539,21 +539,18 @@ describe("after 200 clients have come and gone", () => {
       const path = socketOf(project.folder);
       for (let n = 0; n < 60; n++) await visit(path, n);
       await until(async () => (await project.status()).clients === 1, "all have left");
-      const before = measure(first.pid);
-      for (let n = 0; n < 200; n += 10)
-        await Promise.all(Array.from({ length: 10 }, (_, k) => visit(path, n + k)));
-      const real = Array.from({ length: 6 }, () => project.open());
-      await Promise.all(real.map(greet));
-      for (const [n, client] of real.entries()) {
-        if (n % 2 === 0) client.child.stdin.end();
-        else client.child.kill("SIGKILL");
+      // Garbage that is not collected yet passes for a leak, but only once: a leak grows with each round.
+      for (let rounds = 3; ; rounds--) {
+        const before = measure(first.pid);
+        await comeAndGo(project, path);
+        await until(() => measure(first.pid).handles <= before.handles, "no handle is left over");
+        const after = measure(first.pid);
+        expect(after.children).toEqual(before.children);
+        const grown = after.megabytes - before.megabytes;
+        if (grown >= 20 && rounds > 1) continue;
+        expect(grown).toBeLessThan(20);
+        break;
       }
-      await Promise.all(real.map(({ exited }) => exited));
-      await until(async () => (await project.status()).clients === 1, "all have left");
-      await until(() => measure(first.pid).handles <= before.handles, "no handle is left over");
-      const after = measure(first.pid);
-      expect(after.children).toEqual(before.children);
-      expect(after.megabytes - before.megabytes).toBeLessThan(20);
       expect(readStarts(project.starts)).toHaveLength(1);
       expect(said(await callTool(first, "box.echo", { a: 1 }))).toBe('{"a":1}');
     } finally {
@@ -561,6 +558,20 @@ describe("after 200 clients have come and gone", () => {
     }
   });
 });
+
+/** Clients over the socket, and processes of which half are killed. */
+async function comeAndGo(project: Project, path: string): Promise<void> {
+  for (let n = 0; n < 200; n += 10)
+    await Promise.all(Array.from({ length: 10 }, (_, k) => visit(path, n + k)));
+  const real = Array.from({ length: 6 }, () => project.open());
+  await Promise.all(real.map(greet));
+  for (const [n, client] of real.entries()) {
+    if (n % 2 === 0) client.child.stdin.end();
+    else client.child.kill("SIGKILL");
+  }
+  await Promise.all(real.map(({ exited }) => exited));
+  await until(async () => (await project.status()).clients === 1, "all have left");
+}
 
 /** Calls until another process than `oldPid` answers. Fails when a call does. */
 async function untilAnotherServer(client: RawClient, oldPid: number): Promise<number> {

@@ -75,7 +75,7 @@ afterAll(async () => {
 });
 
 async function guildhall(...args: string[]): Promise<string> {
-  return (await run(process.execPath, [cli, ...args], { cwd: project, env, timeout: 60_000 }))
+  return (await run(process.execPath, [cli, ...args], { cwd: project, env, timeout: 100_000 }))
     .stdout;
 }
 

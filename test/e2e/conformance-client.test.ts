@@ -18,7 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), "guildhall-driver-"));
 beforeAll(async () => {
   await build({
     absWorkingDir: fileURLToPath(new URL("../..", import.meta.url)),
-    entryPoints: { driver: "test/servers/conformance-client.ts" },
+    entryPoints: { driver: "test/servers/conformance-driver.ts" },
     outdir: folder,
     outExtension: { ".js": ".mjs" },
     bundle: true,
@@ -64,7 +64,7 @@ describe.each(sets)(
     let run: ConformanceRun;
     beforeAll(async () => {
       list = await listScenarios(requirements, "client");
-      run = await runClientConformance({ script: join(folder, "driver.mjs"), requirements });
+      run = await runClientConformance({ folder, script: "driver.mjs", requirements });
     }, 300_000);
 
     test("the suite is satisfied", () => {

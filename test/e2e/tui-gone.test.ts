@@ -29,7 +29,7 @@ test.each([
       const pid = await pane.program();
       expect(isAlive(pid)).toBe(true);
       await pane[Symbol.asyncDispose]();
-      await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false);
+      await expect.poll(() => isAlive(pid)).toBe(false);
       const log = project.path(".guildhall/logs/tui.log");
       expect(existsSync(log) ? readFileSync(log, "utf8") : "").not.toContain("uncaught");
     } finally {

@@ -157,9 +157,7 @@ test("calls of other clients are approved and denied on the approvals screen", a
       ["y", "ran delete_it"],
       ["n", "denied the call"],
     ] as const) {
-      const called = client.callTool({ name: "shelf.delete_it", arguments: {} }, undefined, {
-        timeout: 20_000,
-      });
+      const called = client.callTool({ name: "shelf.delete_it", arguments: {} });
       await pane.until("› shelf.delete_it", "(no arguments)");
       await expectScreen(pane, place, "hall-approvals-of-a-client");
       await pane.type(key);

@@ -1,4 +1,7 @@
-/** A hall with the suite's server as its only upstream, and a client of that hall which uses whatever it is shown. */
+/**
+ * The conformance suite starts this as the client under test: a hall with the suite's server as its only upstream, and
+ * a client of that hall which uses whatever it is shown. `conformance-client.test.ts` bundles it.
+ */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -39,7 +42,9 @@ const config: RemoteServerConfig = {
   oauth: readOAuth(),
 };
 
-export async function drive(): Promise<void> {
+await drive();
+
+async function drive(): Promise<void> {
   tokenFolder = await mkdtemp(join(tmpdir(), "guildhall-tokens-"));
   hall = await startHall({ toolkits: [], servers: { [name]: config }, tokenFolder });
   try {

@@ -1,6 +1,6 @@
 /** Runs the official conformance suite against a server or a client. It needs Node 24, which the lane beside this folder has. */
 import { spawn } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -33,7 +33,9 @@ export interface ConformanceOptions {
 }
 
 export interface ClientConformanceOptions {
-  /** A script for Node 24 that gets the URL of the suite's server as its last argument. */
+  /** Holds the script, and what its processes share. */
+  readonly folder: string;
+  /** For Node 24. Its last argument is the URL of the suite's server. */
   readonly script: string;
   readonly requirements: Requirements;
   readonly timeoutMs?: number;
@@ -70,27 +72,30 @@ export async function runConformance({
   }
 }
 
-/** The suite starts the client once for each scenario, all of them at once. */
+/**
+ * The suite starts the client once for each scenario, all of them at once, and is a single process: on a small machine it
+ * could not answer them. So four run at a time, and the others wait for a lock.
+ */
 export async function runClientConformance({
+  folder,
   script,
   requirements,
   timeoutMs = 240_000,
 }: ClientConformanceOptions): Promise<ConformanceRun> {
-  const folder = await mkdtemp(join(tmpdir(), "guildhall-conformance-"));
-  try {
-    const flags = ["--requirements", requirements, "--timeout", "120000", "--output-dir", folder];
-    const { exitCode, output } = await runSuite(
-      ["client", "--command", `${node24} ${script}`, ...flags],
-      timeoutMs,
-    );
-    return {
-      exitCode,
-      output,
-      checks: await readChecks(folder, /^(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z$/),
-    };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const results = await mkdtemp(join(folder, "results-"));
+  const starter = join(folder, "start.sh");
+  const program = `"${node24}" "${join(folder, script)}"`;
+  await writeFile(starter, `exec flock "${folder}/turn-$(($$ % 4))" ${program} "$@"\n`);
+  const flags = ["--requirements", requirements, "--timeout", "120000", "--output-dir", results];
+  const { exitCode, output } = await runSuite(
+    ["client", "--command", `sh ${starter}`, ...flags],
+    timeoutMs,
+  );
+  return {
+    exitCode,
+    output,
+    checks: await readChecks(results, /^(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z$/),
+  };
 }
 
 export interface ScenarioList {
@@ -122,6 +127,8 @@ async function runSuite(
 ): Promise<{ readonly exitCode: number | null; readonly output: string }> {
   const child = spawn(node24, [suite, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
+    // The suite and its clients are started many times.
+    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "guildhall-test-cache") },
     timeout: timeoutMs,
     killSignal: "SIGKILL",
   });

@@ -109,7 +109,7 @@ export function runCommand(
   { cwd, env, input }: { cwd: string; env: NodeJS.ProcessEnv; input?: string | undefined },
 ): Promise<Ran> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd, env, stdio: "pipe", timeout: 60_000 });
+    const child = spawn(process.execPath, args, { cwd, env, stdio: "pipe", timeout: 100_000 });
     child.stdin.on("error", () => {});
     child.stdin.end(input ?? "");
     let stdout = "";

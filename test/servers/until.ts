@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Every wait in a test ends after this time: a guard against hanging, not a measurement. */
-export const guardMs = 30_000;
+export const guardMs = 60_000;
 
 /** Resolves with the first truthy value of `condition`; fails once the guard time has passed. */
 export async function until<T>(

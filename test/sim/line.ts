@@ -1,5 +1,7 @@
+import { HallError } from "../../src/base/errors.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import type { Channel, Receiver } from "../../src/wire/channel.ts";
+import type { Id } from "../../src/wire/message.ts";
 import type { Random } from "./random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
@@ -100,6 +102,13 @@ export class LineEnd implements Channel {
       this.#isStalled = false;
       this.#pump();
     });
+  }
+
+  /** The answer to one request of this end is lost, as over HTTP; the connection stays. */
+  fail(request: Id): void {
+    this.#later(() =>
+      this.#receiver?.failed?.(request, () => new HallError("UNAVAILABLE", "lost (simulated)")),
+    );
   }
 
   deliver(bytes: Buffer): void {

@@ -32,6 +32,7 @@ export class SimHall {
   readonly #life: Life;
   readonly #lines = new Set<LineEnd>();
   readonly #httpLines = new Set<HttpLine>();
+  readonly #sockets = new Set<SimSocket>();
 
   private constructor(
     options: SimHallOptions,
@@ -105,7 +106,11 @@ export class SimHall {
   }
 
   connectHttp(token: string): HttpLine {
-    const connect = (socket: SimSocket): void => void this.#http.emit("connection", socket);
+    const connect = (socket: SimSocket): void => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+      this.#http.emit("connection", socket);
+    };
     const line = new HttpLine(this.#options.network, connect, token);
     this.#httpLines.add(line);
     return line;
@@ -128,6 +133,8 @@ export class SimHall {
     this.#http.close();
     ledger.hallEnded();
     await disk.crash();
+    // Node keeps the parser of an open socket, and with it all that this hall was.
+    for (const socket of this.#sockets) socket.destroy();
     await network.time.endHall();
   }
 

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from "../../src/base/json.ts";
 import type { ServerConfig } from "../../src/config/schema.ts";
 import type { Tool } from "../../src/tool.ts";
 import type { Carrier } from "../../src/upstream/carrier.ts";
+import type { Id } from "../../src/wire/message.ts";
 import { keys, modernVersion } from "../servers/client.ts";
 import { createLine, type LineEnd, type Network } from "./line.ts";
 
@@ -223,6 +224,8 @@ class RunningServer {
         return;
       case "crashes":
         return this.end("exited with code 1");
+      case "loses its answer":
+        return this.#line.peer?.fail(id as Id);
       case "answers twice":
         answer();
         return answer();
@@ -284,6 +287,7 @@ const fates = {
   "answers twice": 3,
   "reports progress": 4,
   "sends garbage": 3,
+  "loses its answer": 3,
 } as const;
 
 function nonceOf(params: JsonObject): string {

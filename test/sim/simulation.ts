@@ -34,10 +34,14 @@ export async function simulate(seed: number, plan: readonly Action[]): Promise<F
   await import("../../src/gateway/compiler.ts");
   time.install();
   Math.random = random.next;
+  const { stackTraceLimit } = Error;
+  // No rule reads stacks, and each of the many errors would collect one.
+  Error.stackTraceLimit = 0;
   const simulation = new Simulation({ time, random });
   try {
     return await simulation.run(plan);
   } finally {
+    Error.stackTraceLimit = stackTraceLimit;
     Math.random = mathRandom;
     time.restore();
     simulation.disk.remove();

@@ -4,8 +4,9 @@ export class Timers {
   readonly #set = new Map<number, Timer>();
   #lastId = 0;
 
-  get size(): number {
-    return this.#set.size;
+  /** When the next one is due. */
+  get nextAt(): number {
+    return this.#first()?.at ?? Number.POSITIVE_INFINITY;
   }
 
   /** Of these, the ones that the hall has set. */
@@ -32,22 +33,27 @@ export class Timers {
 
   /** Removes and returns the next one that is due by `until`. */
   take(until: number): Timer | undefined {
+    const first = this.#first();
+    if (!first || first.at > until) return undefined;
+    this.#removeFirst(first);
+    this.#set.delete(first.id);
+    return first;
+  }
+
+  /** Cancelled ones leave the heap here. */
+  #first(): Timer | undefined {
     for (;;) {
       const first = this.#heap[0];
-      if (!first) return undefined;
-      const isSet = this.#set.has(first.id);
-      if (isSet && first.at > until) return undefined;
-
-      const last = this.#heap.pop() as Timer;
-      if (last !== first) {
-        this.#heap[0] = last;
-        this.#sink();
-      }
-      if (isSet) {
-        this.#set.delete(first.id);
-        return first;
-      }
+      if (!first || this.#set.has(first.id)) return first;
+      this.#removeFirst(first);
     }
+  }
+
+  #removeFirst(first: Timer): void {
+    const last = this.#heap.pop() as Timer;
+    if (last === first) return;
+    this.#heap[0] = last;
+    this.#sink();
   }
 
   #rise(from: number): void {

@@ -14,7 +14,8 @@ export class VirtualTime {
   readonly #restores: (() => void)[] = [];
   readonly #priority: () => number;
   readonly #realImmediate = setImmediate;
-  readonly #clocks = new Set<number>();
+  /** The clock of the hall's deadlines. It ticks so often that the heap would have little else. */
+  #clock: { at: number; readonly run: () => void } | undefined;
   /** The simulated thread that runs until the end of this step; undefined is the main one. */
   #thread: object | undefined;
   readonly #ended = new WeakSet();
@@ -31,7 +32,7 @@ export class VirtualTime {
    * hall that crashed in it may have left deadlines behind.
    */
   get hallTimers(): number {
-    return this.#timers.ofHall().filter(({ id }) => !this.#clocks.has(id)).length;
+    return this.#timers.ofHall().length;
   }
 
   after(ms: number, run: () => void, isOfHall = false): number {
@@ -72,6 +73,7 @@ export class VirtualTime {
     const { now } = this;
     this.now = Number.POSITIVE_INFINITY;
     for (const timer of this.#timers.ofHall()) timer.run();
+    this.#clock?.run();
     return new Promise((done) => {
       this.#ending = { now, done };
     });
@@ -98,21 +100,35 @@ export class VirtualTime {
     continuePromises();
     for (let count = 0; count < stepsPerTurn; count++) {
       if (isDone()) return true;
-      const timer = this.#timers.take(until);
-      if (!timer) return true;
-      this.now = Math.max(this.now, timer.at);
-      this.#thread = timer.thread;
-      timer.run();
+      if (!this.#tick(until)) {
+        const timer = this.#timers.take(until);
+        if (!timer) return true;
+        this.now = Math.max(this.now, timer.at);
+        this.#thread = timer.thread;
+        timer.run();
+      }
       continuePromises();
       if (this.#ending) this.#finishEnding(this.#ending);
     }
     return false;
   }
 
+  /** True if the clock was next. */
+  #tick(until: number): boolean {
+    const clock = this.#clock;
+    if (!clock || clock.at > until || clock.at >= this.#timers.nextAt) return false;
+    this.now = Math.max(this.now, clock.at);
+    this.#thread = undefined;
+    clock.at = this.now + clockMs;
+    clock.run();
+    return true;
+  }
+
   #finishEnding({ now, done }: { readonly now: number; readonly done: () => void }): void {
     this.#ending = undefined;
     this.now = now;
     this.#timers.cancelAll(({ isOfHall }) => isOfHall);
+    this.#clock = undefined;
     done();
     continuePromises();
   }
@@ -136,9 +152,13 @@ export class VirtualTime {
       );
     const immediate = (run: (...args: unknown[]) => void, ...args: unknown[]): Handle =>
       timeout(run, 0, ...args);
-    const interval = (run: () => void, ms = 0): Handle => {
-      const repeat = (): number => {
-        const id = this.after(
+    const interval = (run: () => void, ms = 0): object => {
+      if (ms === clockMs) {
+        this.#clock = { at: this.now + ms, run };
+        return this.#clock;
+      }
+      const repeat = (): number =>
+        this.after(
           ms,
           () => {
             handle.id = repeat();
@@ -146,15 +166,13 @@ export class VirtualTime {
           },
           true,
         );
-        if (ms === clockMs) this.#clocks.add(id);
-        return id;
-      };
       const handle = new Handle(this, 0);
       handle.id = repeat();
       return handle;
     };
     const clear = (handle: unknown): void => {
       if (handle instanceof Handle) this.cancel(handle.id);
+      else if (handle !== undefined && handle === this.#clock) this.#clock = undefined;
     };
     this.replace(globalThis, {
       setTimeout: timeout,
@@ -166,6 +184,7 @@ export class VirtualTime {
     });
     this.replace(Date, { now: () => startOfTime + this.now + this.#skew });
     this.replace(performance, { now: () => this.now });
+    this.replace(process, { hrtime: () => [this.now / 1_000, 0] });
     const sleep = <T>(ms?: number, value?: T): Promise<T | undefined> =>
       new Promise((resolve) => void this.after(ms ?? 0, () => resolve(value), true));
     const turn = <T>(value?: T): Promise<T | undefined> => sleep(0, value);

@@ -158,7 +158,7 @@ test("while the database is down calls continue, durable writes are rejected, an
     await cluster.start();
   }
   await expect
-    .poll(() => [store.state().problem, small.state().problem], { timeout: 20_000 })
+    .poll(() => [store.state().problem, small.state().problem])
     .toEqual([undefined, undefined]);
   await Promise.all([store.flush(), small.flush()]);
   const rows = await store.calls.list({ limit: 5_000 });
@@ -282,7 +282,7 @@ test("sslmode is respected", async () => {
     const secured =
       "SELECT count(*)::int AS secured FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE ssl AND application_name = 'guildhall'";
     // The previous connection may still be closing.
-    await expect.poll(() => cluster.query(secured), { timeout: 10_000 }).toEqual([{ secured: 1 }]);
+    await expect.poll(() => cluster.query(secured)).toEqual([{ secured: 1 }]);
   }
   await using other = open(cluster.url({ schema: "secured", more: checked }));
   // The certificate is for a name, not for the address.
