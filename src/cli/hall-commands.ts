@@ -229,12 +229,6 @@ export const hallCommands: CommandGroups = {
       load: async () => (await import("./commands/status.ts")).runRestart,
     },
 
-    "health [name]": {
-      does: "check each server and toolkit, or one; without a running hall, start each server once",
-      examples: ["health", "health github --json"],
-      load: async () => (await import("./commands/status.ts")).runHealth,
-    },
-
     "login <server>": {
       does: "log in to a remote server: prints the page to open and waits for the login",
       options: { "--person <user>": "for this person's calls only, where each person logs in" },

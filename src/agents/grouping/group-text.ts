@@ -6,8 +6,7 @@ import { likenessOf, type Profile, profileOf, profileOfText } from "../../rankin
 import type { Vectors } from "../../ranking/vectors.ts";
 import { verbClassesOf } from "../../ranking/verbs.ts";
 import { splitRuns } from "../../ranking/words.ts";
-import { type Domain, domains } from "./group-domains.ts";
-import { readServerName } from "./products.ts";
+import { type Domain, domains, readServerName } from "./domains.ts";
 
 /** A tool of a group. */
 interface Member {

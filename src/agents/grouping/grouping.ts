@@ -6,8 +6,8 @@ import type { ToolkitText } from "../../ranking/document.ts";
 import { likenessOf, type Profile, profileOf } from "../../ranking/likeness.ts";
 import { splitDocuments } from "../../ranking/split.ts";
 import type { Vectors } from "../../ranking/vectors.ts";
+import { readServerName } from "./domains.ts";
 import { describeGroups, type GroupText, type Part } from "./group-text.ts";
-import { readServerName } from "./products.ts";
 
 export interface GroupToolsOptions {
   readonly vectors?: Vectors | undefined;

@@ -6,12 +6,11 @@
 import type { HallError } from "../../base/errors.ts";
 import { findNear } from "../../base/text.ts";
 import { invalidField } from "../toolkit.ts";
-import { parseDecimal } from "./fraction.ts";
+import { fraction, parseDecimal, zero } from "./fraction.ts";
 import { constants, factorial, functions, remainder } from "./functions.ts";
 import {
   add,
   divide,
-  exact,
   Meter,
   multiply,
   negate,
@@ -110,8 +109,7 @@ const infixes: ReadonlyMap<string, { strength: number; isRightBound?: boolean; a
     ["^", { strength: strengths.power, isRightBound: true, apply: power }],
   ]);
 
-const hundred = exact(100n);
-const degree = constants.get("deg") ?? exact(1n);
+const hundred = fraction(100n);
 
 function readOperand(reader: Reader, strengthMin: number): Value {
   let left = readStart(reader);
@@ -207,18 +205,18 @@ function isSuffix(token: Token, reader: Reader): boolean {
 
 function applySuffix(meter: Meter, mark: string, value: Value): Value {
   if (mark === "!") return factorial(meter, value);
-  return mark === "%" ? divide(meter, value, hundred) : multiply(meter, value, degree);
+  return mark === "%" ? divide(meter, value, hundred) : multiply(meter, value, Math.PI / 180);
 }
 
 function parseNumber({ text, at }: Token, { meter }: Reader): Value {
   const plain = text.replaceAll("_", "");
-  if (/^0[xbo]/i.test(plain)) return exact(BigInt(plain));
+  if (/^0[xbo]/i.test(plain)) return fraction(BigInt(plain));
   const exponent = Math.abs(Number(plain.toLowerCase().split("e")[1] ?? 0));
   if (exponent > exponentMax)
     throw overBudget(`the exponent of the number at position ${at} exceeds ${exponentMax}`);
   meter.spend(1 + plain.length ** 2 / 10_000 + exponent / 10);
   // Adding zero applies the size limits of results.
-  return add(meter, exact(parseDecimal(plain)), exact(0n));
+  return add(meter, parseDecimal(plain), zero);
 }
 
 function unexpected({ kind, text, at }: Token, reader: Reader, reason?: string): HallError {

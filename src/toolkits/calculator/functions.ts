@@ -1,14 +1,13 @@
 /** The names an expression may use. A function is exact if its arguments and its result allow it. */
 import { HallError } from "../../base/errors.ts";
 import * as fractions from "./fraction.ts";
-import { type Fraction, fraction } from "./fraction.ts";
+import { fraction } from "./fraction.ts";
 import {
   add,
   approximate,
   checkWholeBits,
   compare,
   divide,
-  exact,
   formatValue,
   type Meter,
   multiply,
@@ -35,16 +34,15 @@ export interface NamedFunction {
 
 type Apply = (meter: Meter, ...values: Value[]) => Value;
 
-const pi = exact(1n, 1);
-const degree = exact(fraction(1n, 180n), 1);
-const zero = exact(0n);
-const ten = exact(10n);
+const degree = Math.PI / 180;
+const { zero, one } = fractions;
+const ten = fraction(10n);
 
 export const constants: ReadonlyMap<string, Value> = new Map<string, Value>([
-  ["pi", pi],
-  ["π", pi],
-  ["tau", exact(2n, 1)],
-  ["τ", exact(2n, 1)],
+  ["pi", Math.PI],
+  ["π", Math.PI],
+  ["tau", 2 * Math.PI],
+  ["τ", 2 * Math.PI],
   ["e", Math.E],
   ["phi", (1 + Math.sqrt(5)) / 2],
   ["deg", degree],
@@ -53,7 +51,7 @@ export const constants: ReadonlyMap<string, Value> = new Map<string, Value>([
 /** Names, parameters ("?" marks an optional one, "…" any number of further ones), function. */
 const table: readonly (readonly [names: string, parameters: string, apply: Apply])[] = [
   ["abs", "x", (_, x: Value) => (toSign(x) < 0 ? negate(x) : x)],
-  ["sign", "x", (_, x: Value) => exact(BigInt(toSign(x)))],
+  ["sign", "x", (_, x: Value) => fraction(BigInt(toSign(x)))],
   ["floor", "x", (_, x: Value) => floorOf(x)],
   ["ceil ceiling", "x", (_, x: Value) => negate(floorOf(negate(x)))],
   ["trunc", "x", (_, x: Value) => (toSign(x) < 0 ? negate(floorOf(negate(x))) : floorOf(x))],
@@ -62,14 +60,14 @@ const table: readonly (readonly [names: string, parameters: string, apply: Apply
   ["cbrt", "x", (meter, x: Value) => root(meter, x, 3n)],
   ["root", "x, n", (meter, x: Value, n: Value) => root(meter, x, degreeOf(n))],
   ["pow", "x, y", power],
-  ["exp", "x", (_, x: Value) => (toSign(x) === 0 ? exact(1n) : approximate(Math.exp(toNumber(x))))],
+  ["exp", "x", (_, x: Value) => (toSign(x) === 0 ? one : approximate(Math.exp(toNumber(x))))],
   ["ln", "x", (_, x: Value) => naturalLog(x)],
   ["log", "x, base?", logTo],
   ["log10 lg", "x", (meter, x: Value) => logTo(meter, x, ten)],
-  ["log2", "x", (meter, x: Value) => logTo(meter, x, exact(2n))],
-  ["sin", "x", (_, x: Value) => sine(x)],
-  ["cos", "x", (_, x: Value) => cosine(x)],
-  ["tan", "x", (_, x: Value) => tangent(x)],
+  ["log2", "x", (meter, x: Value) => logTo(meter, x, fraction(2n))],
+  ["sin", "x", trigonometric(Math.sin)],
+  ["cos", "x", trigonometric(Math.cos)],
+  ["tan", "x", tangent],
   ["asin arcsin", "x", ofDouble("asin(x)", Math.asin, -1, 1)],
   ["acos arccos", "x", ofDouble("acos(x)", Math.acos, -1, 1)],
   ["atan arctan", "x", ofDouble("atan(x)", Math.atan)],
@@ -140,8 +138,7 @@ function outsideDomain(form: string, x: Value, domain: string): HallError {
 }
 
 function floorOf(x: Value): Value {
-  const fraction = toFraction(x);
-  return fraction ? exact(fractions.floor(fraction)) : Math.floor(toNumber(x));
+  return typeof x === "number" ? Math.floor(x) : fraction(fractions.floor(x));
 }
 
 const placesMax = 1_000n;
@@ -160,7 +157,7 @@ function roundTo(meter: Meter, x: Value, places: Value = zero): Value {
   const scale = fractions.raise(fraction(10n), count);
   meter.spend(Number(fractions.magnitude(count)));
   const rounded = fractions.round(fractions.multiply(exactly, scale));
-  return exact(fractions.divide(fraction(rounded), scale));
+  return fractions.divide(fraction(rounded), scale);
 }
 
 function degreeOf(n: Value): bigint {
@@ -174,7 +171,7 @@ function degreeOf(n: Value): bigint {
 
 function naturalLog(x: Value): Value {
   if (toSign(x) <= 0) throw outsideDomain("ln(x)", x, "x above 0");
-  return toFraction(x) && compare(x, exact(1n)) === 0 ? zero : lnOf(x);
+  return toFraction(x) && compare(x, one) === 0 ? zero : lnOf(x);
 }
 
 /** Works for whole numbers that no double can hold, too. */
@@ -196,7 +193,7 @@ function logTo(meter: Meter, x: Value, base?: Value): Value {
   if (divisor === 0) throw outsideDomain("log(x, base)", base, "a base above 0 other than 1");
 
   const near = lnOf(x) / divisor;
-  const whole = exact(BigInt(Math.round(near)));
+  const whole = fraction(BigInt(Math.round(near)));
   const isExact =
     toFraction(x) &&
     toFraction(base) &&
@@ -208,51 +205,21 @@ function logTo(meter: Meter, x: Value, base?: Value): Value {
   return isTen ? Math.log10(toNumber(x)) : near;
 }
 
-/** The sine of so many sixths of pi, where it is a fraction. */
-const sineOfSixths: ReadonlyMap<bigint, Fraction> = new Map([
-  [0n, fractions.zero],
-  [1n, fraction(1n, 2n)],
-  [3n, fractions.one],
-  [5n, fraction(1n, 2n)],
-  [6n, fractions.zero],
-  [7n, fraction(-1n, 2n)],
-  [9n, fraction(-1n)],
-  [11n, fraction(-1n, 2n)],
-]);
+/** Rounding leaves sin(pi) at 1.2e-16. */
+const roundingMax = 1e-15;
 
-function sine(x: Value): Value {
-  const times = timesOfPi(x);
-  if (!times) return Math.sin(toNumber(x));
-  const turn = modulo(times, 2n);
-  const sixths = fractions.multiply(turn, fraction(6n));
-  const known = sixths.bottom === 1n ? sineOfSixths.get(sixths.top) : undefined;
-  return known ? exact(known) : Math.sin(fractions.toNumber(turn) * Math.PI);
+function trigonometric(apply: (x: number) => number): Apply {
+  return (_, x) => {
+    const number = apply(toNumber(x as Value));
+    return Math.abs(number) < roundingMax ? zero : number;
+  };
 }
 
-function cosine(x: Value): Value {
-  const times = timesOfPi(x);
-  if (!times) return Math.cos(toNumber(x));
-  return sine(exact(fractions.add(times, fraction(1n, 2n)), 1));
-}
-
-function tangent(x: Value): Value {
-  const times = timesOfPi(x);
-  if (!times) return Math.tan(toNumber(x));
-  const turn = modulo(times, 1n);
-  const quarters = fractions.multiply(turn, fraction(4n));
-  if (quarters.bottom !== 1n) return Math.tan(fractions.toNumber(turn) * Math.PI);
-  if (quarters.top === 2n) throw outsideDomain("tan(x)", x, "anything but odd multiples of pi/2");
-  return exact([0n, 1n, 0n, -1n][Number(quarters.top)] ?? 0n);
-}
-
-function timesOfPi(x: Value): Fraction | undefined {
-  const isMultiple = typeof x !== "number" && (x.pi === 1 || toSign(x) === 0);
-  return isMultiple ? x.fraction : undefined;
-}
-
-function modulo(a: Fraction, b: bigint): Fraction {
-  const wholes = fractions.floor(fractions.divide(a, fraction(b)));
-  return fractions.add(a, fraction(-b * wholes));
+function tangent(_: Meter, x: Value): Value {
+  const number = toNumber(x);
+  if (Math.abs(Math.cos(number)) < roundingMax)
+    throw outsideDomain("tan(x)", x, "anything but odd multiples of pi/2");
+  return Math.abs(Math.sin(number)) < roundingMax ? zero : Math.tan(number);
 }
 
 /** With the sign of the divisor, as in mathematics: -7 mod 3 is 2. */
@@ -268,7 +235,7 @@ function hypotenuse(meter: Meter, ...values: Value[]): Value {
 
 function greatestCommonDivisor(meter: Meter, ...values: Value[]): Value {
   const wholes = values.map((value) => toWhole(value, "an argument of gcd"));
-  return exact(wholes.reduce((a, b) => gcdOf(meter, a, b)));
+  return fraction(wholes.reduce((a, b) => gcdOf(meter, a, b)));
 }
 
 function gcdOf(meter: Meter, a: bigint, b: bigint): bigint {
@@ -283,26 +250,26 @@ function leastCommonMultiple(meter: Meter, ...values: Value[]): Value {
   return wholes.reduce<Value>((found, next) => {
     const multiple = toWhole(found, "lcm");
     const factor = fractions.magnitude(next / gcdOf(meter, multiple, next));
-    return multiply(meter, found, exact(factor));
-  }, exact(1n));
+    return multiply(meter, found, fraction(factor));
+  }, one);
 }
 
 export function factorial(meter: Meter, n: Value): Value {
   const whole = toWhole(n, "the n of n!");
   if (whole < 0n) throw outsideDomain("factorial(n)", n, "whole numbers from 0");
-  return exact(productOf(meter, 1n, whole));
+  return fraction(productOf(meter, 1n, whole));
 }
 
 function permutations(meter: Meter, n: Value, k: Value): Value {
   const [all, taken] = countsOf(n, k, "permutations(n, k)");
-  return taken > all ? zero : exact(productOf(meter, all - taken + 1n, all));
+  return taken > all ? zero : fraction(productOf(meter, all - taken + 1n, all));
 }
 
 function choose(meter: Meter, n: Value, k: Value): Value {
   const [all, taken] = countsOf(n, k, "choose(n, k)");
   if (taken > all) return zero;
   const fewer = taken < all - taken ? taken : all - taken;
-  return exact(productOf(meter, all - fewer + 1n, all) / productOf(meter, 1n, fewer));
+  return fraction(productOf(meter, all - fewer + 1n, all) / productOf(meter, 1n, fewer));
 }
 
 function countsOf(n: Value, k: Value, form: string): readonly [bigint, bigint] {
@@ -341,7 +308,7 @@ function powerModulo(meter: Meter, base: Value, exponent: Value, modulus: Value)
     square = (square * square) % m;
     rest >>= 1n;
   }
-  return exact(result);
+  return fraction(result);
 }
 
 function sumOf(meter: Meter, ...values: Value[]): Value {
@@ -349,7 +316,7 @@ function sumOf(meter: Meter, ...values: Value[]): Value {
 }
 
 function meanOf(meter: Meter, ...values: Value[]): Value {
-  return divide(meter, sumOf(meter, ...values), exact(BigInt(values.length)));
+  return divide(meter, sumOf(meter, ...values), fraction(BigInt(values.length)));
 }
 
 function medianOf(meter: Meter, ...values: Value[]): Value {
@@ -367,5 +334,5 @@ function varianceOf(meter: Meter, ...values: Value[]): Value {
     const distance = subtract(meter, value, mean);
     return multiply(meter, distance, distance);
   });
-  return divide(meter, sumOf(meter, ...squares), exact(BigInt(values.length - 1)));
+  return divide(meter, sumOf(meter, ...squares), fraction(BigInt(values.length - 1)));
 }

@@ -1,19 +1,13 @@
 /**
- * The values of an expression: exact fractions, which may be multiplied by a power of pi (so that sin(pi)
- * is 0 and not 1.2e-16), and doubles for the rest, including fractions that grow too long. Whole numbers
- * never become doubles: past their limit the calculation fails, because a rounded integer looks exact.
+ * The values of an expression: exact fractions, and doubles for the rest, including fractions that grow
+ * too long. Whole numbers never become doubles: past their limit the calculation fails, because a rounded
+ * integer looks exact.
  */
 import { HallError } from "../../base/errors.ts";
 import * as fractions from "./fraction.ts";
 import { bitLength, type Fraction } from "./fraction.ts";
 
-export type Value = Exact | number;
-
-interface Exact {
-  readonly fraction: Fraction;
-  /** The exponent of pi, by which the fraction is multiplied. */
-  readonly pi: number;
-}
+export type Value = Fraction | number;
 
 /** 39,000 digits: 10,000! fits. */
 const wholeBitsMax = 131_072;
@@ -32,11 +26,6 @@ export class Meter {
   }
 }
 
-export function exact(value: Fraction | bigint, pi = 0): Exact {
-  const fraction = typeof value === "bigint" ? fractions.fraction(value) : value;
-  return { fraction, pi: fraction.top === 0n ? 0 : pi };
-}
-
 /** Throws if no double can hold the number: nothing is rounded to infinity. */
 export function approximate(number: number): number {
   if (Number.isNaN(number)) throw new HallError("EXECUTION", "the result is not a real number");
@@ -45,40 +34,34 @@ export function approximate(number: number): number {
   return number;
 }
 
-/** The value as a fraction; undefined if it is approximate or a multiple of pi. */
+/** The value as a fraction; undefined if it is approximate. */
 export function toFraction(value: Value): Fraction | undefined {
-  return typeof value !== "number" && value.pi === 0 ? value.fraction : undefined;
+  return typeof value === "number" ? undefined : value;
 }
 
 export function toNumber(value: Value): number {
   if (typeof value === "number") return value;
-  const number = fractions.toNumber(value.fraction) * Math.PI ** value.pi;
+  const number = fractions.toNumber(value);
   if (Number.isFinite(number)) return number;
   throw overBudget("a number beyond 1.8e308 cannot be used in an approximate calculation");
 }
 
 export function toSign(value: Value): number {
-  return typeof value === "number"
-    ? Math.sign(value)
-    : fractions.compare(value.fraction, fractions.zero);
+  return typeof value === "number" ? Math.sign(value) : fractions.compare(value, fractions.zero);
 }
 
 export function compare(a: Value, b: Value): number {
-  if (typeof a !== "number" && typeof b !== "number" && a.pi === b.pi)
-    return fractions.compare(a.fraction, b.fraction);
+  if (typeof a !== "number" && typeof b !== "number") return fractions.compare(a, b);
   return Math.sign(toNumber(a) - toNumber(b));
 }
 
 export function add(meter: Meter, a: Value, b: Value): Value {
-  if (typeof a !== "number" && typeof b !== "number" && a.pi === b.pi)
-    return metered(meter, fractions.add, a.fraction, b.fraction, a.pi);
-  if (toSign(a) === 0) return b;
-  if (toSign(b) === 0) return a;
-  return approximate(toNumber(a) + toNumber(b));
+  if (typeof a === "number" || typeof b === "number") return approximate(toNumber(a) + toNumber(b));
+  return metered(meter, fractions.add, a, b);
 }
 
 export function negate(value: Value): Value {
-  return typeof value === "number" ? -value : exact(fractions.negate(value.fraction), value.pi);
+  return typeof value === "number" ? -value : fractions.negate(value);
 }
 
 export function subtract(meter: Meter, a: Value, b: Value): Value {
@@ -87,14 +70,14 @@ export function subtract(meter: Meter, a: Value, b: Value): Value {
 
 export function multiply(meter: Meter, a: Value, b: Value): Value {
   if (typeof a === "number" || typeof b === "number") return approximate(toNumber(a) * toNumber(b));
-  return metered(meter, fractions.multiply, a.fraction, b.fraction, a.pi + b.pi);
+  return metered(meter, fractions.multiply, a, b);
 }
 
 export function divide(meter: Meter, a: Value, b: Value): Value {
   if (toSign(b) === 0)
     throw new HallError("EXECUTION", "division by zero", { hint: "The divisor evaluates to 0." });
   if (typeof a === "number" || typeof b === "number") return approximate(toNumber(a) / toNumber(b));
-  return metered(meter, fractions.divide, a.fraction, b.fraction, a.pi - b.pi);
+  return metered(meter, fractions.divide, a, b);
 }
 
 export function power(meter: Meter, base: Value, exponent: Value): Value {
@@ -114,7 +97,7 @@ export function root(meter: Meter, value: Value, degree: bigint): Value {
   }
   const fraction = toFraction(value);
   const exactRoot = fraction && findExactRoot(meter, fraction, degree);
-  if (exactRoot) return exact(exactRoot);
+  if (exactRoot) return exactRoot;
 
   const number = toNumber(value);
   if (degree === 2n) return approximate(Math.sqrt(number));
@@ -131,10 +114,9 @@ export function toWhole(value: Value, what: string): bigint {
 
 /** Short, for messages. */
 export function formatValue(value: Value): string {
-  const fraction = toFraction(value);
-  if (fraction) return fractions.toRoundedDecimal(fraction, 6);
-  const text = `${Number(toNumber(value).toPrecision(6))}`;
-  return typeof value === "number" ? text : `about ${text}`;
+  return typeof value === "number"
+    ? `${Number(value.toPrecision(6))}`
+    : fractions.toRoundedDecimal(value, 6);
 }
 
 export function overBudget(message: string): HallError {
@@ -151,7 +133,7 @@ export function checkWholeBits(bits: number): void {
 type Operation = (a: Fraction, b: Fraction) => Fraction;
 
 /** Small numbers cost one step; for others the work is estimated first. */
-function metered(meter: Meter, operation: Operation, a: Fraction, b: Fraction, pi: number): Value {
+function metered(meter: Meter, operation: Operation, a: Fraction, b: Fraction): Value {
   const tops = bitLength(a.top) + bitLength(b.top);
   const bottoms = bitLength(a.bottom) + bitLength(b.bottom);
   meter.spend(1);
@@ -161,15 +143,15 @@ function metered(meter: Meter, operation: Operation, a: Fraction, b: Fraction, p
     if (bottoms > 2 || operation === fractions.divide)
       meter.spend(Math.min(tops, Math.max(bottoms, bitLength(b.top))));
   }
-  return bounded(operation(a, b), pi);
+  return bounded(operation(a, b));
 }
 
-function bounded(value: Fraction, pi = 0): Value {
+function bounded(value: Fraction): Value {
   const isWhole = value.bottom === 1n;
   if (isWhole) checkWholeBits(bitLength(value.top));
   if (isWhole || (bitLength(value.top) <= wholeBitsMax && bitLength(value.bottom) <= bottomBitsMax))
-    return exact(value, pi);
-  return approximateNonZero(fractions.toNumber(value) * Math.PI ** pi);
+    return value;
+  return approximateNonZero(fractions.toNumber(value));
 }
 
 function approximateNonZero(number: number): Value {
@@ -179,7 +161,7 @@ function approximateNonZero(number: number): Value {
 
 function exactPower(meter: Meter, base: Fraction, exponent: Fraction): Value {
   if (exponent.bottom === 1n) return wholePower(meter, base, exponent.top);
-  if (base.top < 0n) throw noRealRoot(exact(base));
+  if (base.top < 0n) throw noRealRoot(base);
   const rooted =
     exponent.bottom <= rootDegreeMax ? findExactRoot(meter, base, exponent.bottom) : undefined;
   if (rooted) return wholePower(meter, rooted, exponent.top);
@@ -187,9 +169,9 @@ function exactPower(meter: Meter, base: Fraction, exponent: Fraction): Value {
 }
 
 function wholePower(meter: Meter, base: Fraction, exponent: bigint): Value {
-  if (exponent === 0n) return exact(fractions.one);
+  if (exponent === 0n) return fractions.one;
   const isUnit = fractions.magnitude(base.top) <= 1n && base.bottom === 1n;
-  if (isUnit) return exact(exponent % 2n === 0n ? base.top * base.top : base.top);
+  if (isUnit) return fractions.fraction(exponent % 2n === 0n ? base.top * base.top : base.top);
 
   const times = Number(fractions.magnitude(exponent));
   const bits = (part: bigint): number =>
