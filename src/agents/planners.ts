@@ -65,9 +65,7 @@ export function createPlanners({
         case "auto":
           return [
             ...(opening && hasKey(parseModelName(opening.model), opening) ? [model()] : []),
-            ...(isObject(context.capabilities?.sampling)
-              ? [planWithSampling(context, secrets)]
-              : []),
+            ...(canSample(context) ? [planWithSampling(context, secrets)] : []),
             planAlone,
           ];
       }
@@ -133,27 +131,26 @@ function planWithSampling(context: CallContext, secrets: Secrets): Planner {
   return {
     kind: "sampling",
     async plan(job) {
-      const sampling = context.capabilities?.sampling;
-      if (!isObject(sampling)) {
+      if (!canSample(context)) {
         throw new HallError(
           "MISSING_CAPABILITY",
-          "the sampling planner requires a client that supports sampling",
-          {
-            details: { requiredCapabilities: { sampling: {} } },
-          },
+          "the sampling planner requires a client that supports sampling with tools",
+          { details: { requiredCapabilities: { sampling: { tools: {} } } } },
         );
       }
       const [{ createModelPlanner }, { createSamplingModel }] = await Promise.all([
         import("./model/model-planner.ts"),
         import("./model/sampling-model.ts"),
       ]);
-      const model = createSamplingModel({
-        hasTools: isObject(sampling.tools),
-        sample: (params) => sample(params, context, job),
-      });
+      const model = createSamplingModel((params) => sample(params, context, job));
       return createModelPlanner({ kind: "sampling", open: async () => model, secrets }).plan(job);
     },
   };
+}
+
+/** A model that cannot call tools could only describe the calls, in words that nobody checks. */
+function canSample({ capabilities }: CallContext): boolean {
+  return isObject(capabilities?.sampling) && isObject(capabilities.sampling.tools);
 }
 
 /** One sampling request; it is cancelled when the run ends. */

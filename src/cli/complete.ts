@@ -80,7 +80,7 @@ async function valuesOf(operand: string, command: string): Promise<readonly stri
   const known = async (): Promise<KnownNames> => readKnownNames(findProject(process.cwd()).folder);
   if (operand === "server" || operand === "servers") return (await known()).servers;
   if (["tool", "tools", "pattern"].includes(operand)) return (await known()).tools;
-  if (operand === "name" && ["trust", "revoke", "health"].includes(command)) {
+  if (operand === "name" && ["trust", "revoke"].includes(command)) {
     const { servers, tools } = await known();
     return [...servers, ...tools];
   }

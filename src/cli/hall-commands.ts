@@ -202,7 +202,7 @@ export const hallCommands: CommandGroups = {
           "do not ask about each server: approve everything as it is marked, with one confirmation",
         "--regroup": "group all tools again, except those moved by hand",
         "--planner <kind>":
-          "use a model to name and group: model, or sampling for a connected client's (default: local, no model)",
+          "model: let the configured model name and group (default: local, no model)",
         "--strict": "fail if there are too few, too many, too small or too large groups",
         "--dry-run": "show the changes to the groups without writing anything",
       },
@@ -227,12 +227,6 @@ export const hallCommands: CommandGroups = {
       does: "stop a server; it starts again at its next call",
       examples: ["restart github"],
       load: async () => (await import("./commands/status.ts")).runRestart,
-    },
-
-    "health [name]": {
-      does: "check each server and toolkit, or one; without a running hall, start each server once",
-      examples: ["health", "health github --json"],
-      load: async () => (await import("./commands/status.ts")).runHealth,
     },
 
     "login <server>": {

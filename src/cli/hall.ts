@@ -46,7 +46,6 @@ function showWaiting(client: HallClient, waiting: Waiting): HallClient {
   return {
     ...client,
     list: (...args) => waiting.during(text, client.list(...args)),
-    requestPlain: (...args) => waiting.during(text, client.requestPlain(...args)),
     request: (method, params, { progress, log, ...options } = {}) =>
       waiting.during(
         text,

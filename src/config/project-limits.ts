@@ -56,7 +56,6 @@ const fewer = "requires fewer approvals; only the user's own config file may do 
 
 const limits: readonly Limit[] = [
   { path: ["documents", "roots", "*"], text: outside, isRefused: isOutside },
-  { path: ["search", "folders", "*"], text: outside, isRefused: isOutside },
   { path: ["workflow", "roots", "*"], text: outside, isRefused: isOutside },
   {
     path: ["presets", "*"],
@@ -165,13 +164,7 @@ function limitsOfEndpoint(section: string, address: string): Limit[] {
 }
 
 /** Fields that models read, that shape what they read, or that open folders to them: a project's count after approval. */
-export const fieldsToApprove = [
-  "domain",
-  "hints",
-  "aliases",
-  "documents.roots",
-  "search.folders",
-] as const;
+export const fieldsToApprove = ["domain", "hints", "aliases", "documents.roots"] as const;
 
 export type FieldToApprove = (typeof fieldsToApprove)[number];
 

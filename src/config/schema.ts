@@ -268,17 +268,13 @@ export const configSchema = z.strictObject({
     "The provider of search_tool. Only the user's own file can set a remote url or apiKeyEnv.",
     {
       provider: field(
-        "SearXNG, Brave Search, Tavily, or the folders below (local). Default: Wikipedia and news feeds, without an account.",
-        z.optional(z.enum(["searxng", "brave", "tavily", "local"])),
+        "SearXNG, Brave Search or Tavily. Default: Wikipedia and news feeds, without an account.",
+        z.optional(z.enum(["searxng", "brave", "tavily"])),
       ),
       url: field("The address of SearXNG.", z.optional(text())),
       apiKeyEnv: field(
         "The environment variable that holds the key. Default: BRAVE_API_KEY or TAVILY_API_KEY.",
         z.optional(variableName()),
-      ),
-      folders: field(
-        "The folders that `local` searches, relative to the project's folder.",
-        list(),
       ),
     },
   ),

@@ -37,7 +37,7 @@ export async function connectAdmin(path: string): Promise<AdminClient | undefine
     async ask(method, params) {
       try {
         return (await connection.requestPlain(method, params as JsonObject, {
-          timeoutMs: method === "sample" ? sampleMsMax : answerMsMax,
+          timeoutMs: answerMsMax,
         })) as never;
       } catch (error) {
         throw readHallError(error);
@@ -101,8 +101,6 @@ export async function notifyHall(
 }
 
 const answerMsMax = 30_000;
-/** Long enough for a slow model, and for a person who is asked first. */
-const sampleMsMax = 330_000;
 
 /** A hall that is starting answers when it is ready; one that is stopped or stuck never does. */
 const helloMsMax = 5_000;

@@ -1,4 +1,3 @@
-import type { JsonObject } from "../base/json.ts";
 import type { ModuleFailure } from "../registry/modules.ts";
 import type { Statistics, StoreState } from "../store/store.ts";
 import type { Health, Person, Tool, ToolkitSource } from "../tool.ts";
@@ -17,8 +16,6 @@ export interface AdminMethods {
   /** Calls that wait for approval. */
   approvals: { params: Record<string, never>; result: { pending: readonly PendingApproval[] } };
   approve: { params: { token: string; answer: ApprovalAnswer }; result: { tool: string } };
-  /** Asks the model of a connected client that supports sampling. */
-  sample: { params: { params: JsonObject }; result: { answer: JsonObject } };
   /** Reads the agents' files again. */
   groupsChanged: { params: Record<string, never>; result: Record<string, never> };
   /** Reads the approvals again, and starts and stops what they allow. */

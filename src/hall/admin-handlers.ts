@@ -48,7 +48,6 @@ export function createHandlers(
       setTimeout(() => process.kill(process.pid, "SIGTERM"), answerMs);
       return status();
     },
-    sample: async ({ params }) => ({ answer: await hall.server.sample(params) }),
     approvals: async () => ({
       pending: listApprovals(hall),
     }),

@@ -1,5 +1,4 @@
 import { readNoteFiles } from "../agents/agent-folder.ts";
-import type { WholeModel } from "../agents/model/turn.ts";
 import { applyPlan, type Plan, planAgents, type Refine } from "../agents/plan.ts";
 import { openingFor } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
@@ -7,7 +6,7 @@ import { collectServers } from "../config/configured-servers.ts";
 import type { Target } from "../tool.ts";
 import { createTrust, type Held } from "../trust/trust.ts";
 import { type Lock, lockPath, writeLock } from "../upstream/lock.ts";
-import { askHall, notifyHall } from "./admin-client.ts";
+import { notifyHall } from "./admin-client.ts";
 import {
   type DiscoverOptions,
   type Discovery,
@@ -43,7 +42,7 @@ export interface BuildOptions extends Pick<DiscoverOptions, "progress"> {
   readonly regroup?: boolean | undefined;
   /** Change no file. */
   readonly dryRun?: boolean | undefined;
-  /** `local` (default), `model`, or `sampling` for a connected client's model. */
+  /** `local` (default) or `model`. */
   readonly planner?: string | undefined;
 }
 
@@ -200,41 +199,23 @@ function groupable(target: Target, held: Held | undefined): readonly Target[] {
 
 /** Undefined to group without a model. Throws INVALID_PARAMS. */
 async function openRefine(
-  { folder, config, secrets }: Settings,
+  { config, secrets }: Settings,
   planner = "local",
 ): Promise<Refine | undefined> {
   if (planner === "local") return undefined;
-  if (planner !== "model" && planner !== "sampling")
-    throw new HallError(
-      "INVALID_PARAMS",
-      `unknown planner "${planner}" (expected: local, model, sampling)`,
-    );
-  const { regroupWithModel } = await import("../agents/model/regroup.ts");
-  if (planner === "sampling")
-    return regroupWithModel({ open: () => openClientModel(folder), secrets });
+  if (planner !== "model")
+    throw new HallError("INVALID_PARAMS", `unknown planner "${planner}" (expected: local, model)`);
   const opening = openingFor(undefined, config.planner, process.env);
   if (!opening)
     throw new HallError("NOT_FOUND", "no model is configured", {
       hint: "Without --planner, tools are grouped without a model.",
       next: [{ do: "edit-config", field: "planner.model" }],
     });
-  const { openModel } = await import("../agents/model/provider.ts");
+  const [{ openModel }, { regroupWithModel }] = await Promise.all([
+    import("../agents/model/provider.ts"),
+    import("../agents/model/regroup.ts"),
+  ]);
   return regroupWithModel({ open: () => openModel({ ...opening, secrets }), secrets });
-}
-
-/** The model of a client that is connected to the project's running hall. */
-async function openClientModel(folder: string): Promise<WholeModel> {
-  const { createSamplingModel } = await import("../agents/model/sampling-model.ts");
-  return createSamplingModel({
-    hasTools: false,
-    async sample(params) {
-      const sampled = await askHall(folder, "sample", { params });
-      if (sampled) return sampled.answer;
-      throw new HallError("UNAVAILABLE", "no hall is running in this project", {
-        hint: "Start a client that supports sampling, then build again.",
-      });
-    },
-  });
 }
 
 export interface VerifyOptions extends Pick<DiscoverOptions, "progress"> {

@@ -3,7 +3,6 @@ import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { Advice } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
-import { isObject } from "../base/json.ts";
 import { plural } from "../base/text.ts";
 import { collectServers, type UnusableServer } from "../config/configured-servers.ts";
 import type { ServerConfig } from "../config/schema.ts";
@@ -12,9 +11,6 @@ import { commandLine } from "../upstream/source.ts";
 import { adviseUnset } from "../upstream/unusable.ts";
 import { type DiscoverOptions, type Discovery, discoverApproved } from "./discover.ts";
 import { findModuleFailures } from "./faults.ts";
-import { thisMachine } from "./import/document.ts";
-import { findServers } from "./import/import.ts";
-import { readProjectFile } from "./install/edit.ts";
 import { findStoreProblem, recordInProject } from "./project-store.ts";
 import { requireConfigured, type Settings } from "./settings.ts";
 
@@ -72,15 +68,9 @@ export async function diagnoseServers(
     });
   const discoveries = await discoverApproved(settings, { names: chosen, progress });
   await recordInProject(settings, { discoveries });
-  const hasFailed = discoveries.some((each) => !("found" in each));
-  const ofClients = hasFailed ? await readClientVariables(settings.folder) : new Map();
   return servers.map(([name, config]) => {
     const discovery = discoveries.find((each) => each.name === name);
-    const isFailing = discovery !== undefined && !("found" in discovery);
-    const checks = [
-      ...checkServer(config, discovery),
-      ...(isFailing ? checkVariables(config, ofClients.get(name)) : []),
-    ];
+    const checks = checkServer(config, discovery);
     return { name, ok: checks.every(({ ok }) => ok), checks };
   });
 }
@@ -126,24 +116,6 @@ function checkEntry(config: ServerConfig): readonly Check[] {
         }
       : { what: `program: ${program}`, ok: true },
     { what: `environment variables: ${variables || "none needed"}`, ok: true },
-  ];
-}
-
-/** A server that works in another client may lack a variable here. */
-function checkVariables(
-  config: ServerConfig | UnusableServer,
-  found: { readonly client: string; readonly names: readonly string[] } | undefined,
-): readonly Check[] {
-  if (config.type !== "stdio" || !found) return [];
-  const passed = environmentOf(config);
-  const missing = found.names.filter((name) => !Object.hasOwn(passed, name));
-  if (missing.length === 0) return [];
-  return [
-    {
-      what: `${found.client} also passes it ${missing.join(", ")}`,
-      ok: false,
-      advice: 'Add the variables it needs to "env" of its entry.',
-    },
   ];
 }
 
@@ -235,22 +207,4 @@ function defaultCache({ LOCALAPPDATA }: NodeJS.ProcessEnv): string {
   return process.platform === "win32" && LOCALAPPDATA
     ? join(LOCALAPPDATA, "npm-cache")
     : join(homedir(), ".npm");
-}
-
-/** Variables that another client gives the same server, by the server's name here. Names only. */
-type ClientVariables = ReadonlyMap<
-  string,
-  { readonly client: string; readonly names: readonly string[] }
->;
-
-async function readClientVariables(folder: string): Promise<ClientVariables> {
-  const machine = thisMachine(await realpath(folder));
-  const { servers: existing } = await readProjectFile(machine);
-  const { known } = await findServers({ machine, existing, ownScript: process.argv[1] });
-  return new Map(
-    known.map(({ name, sighting: { server, client } }) => [
-      name,
-      { client: client.name, names: isObject(server.env) ? Object.keys(server.env) : [] },
-    ]),
-  );
 }

@@ -1,7 +1,6 @@
-import { isObject, type JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import { type AnswerQuestion, Client, type ClientRequestOptions } from "../client/client.ts";
 import { McpConnection } from "../client/connection.ts";
-import { readHallError } from "../client/hall-error.ts";
 import { dottedNames } from "../registry/shown-names.ts";
 import { defaultLimits } from "../wire/channel.ts";
 import { type ProjectOptions, reachHall } from "./project.ts";
@@ -10,8 +9,6 @@ import { type ProjectOptions, reachHall } from "./project.ts";
 export interface HallClient {
   /** Throws TIMEOUT after ten minutes without progress. */
   request(method: string, params: JsonObject, options?: ClientRequestOptions): Promise<JsonObject>;
-  /** A method of the registry dialect, which has no `_meta`. */
-  requestPlain(method: string, params: JsonObject): Promise<JsonObject>;
   /** All pages of a list. Commands see every tool, whatever models see. */
   list(method: string, field: string, faces?: string): Promise<readonly JsonObject[]>;
   /** No hall was running: this one ends with the command, and pending approvals end with it. */
@@ -48,14 +45,6 @@ export async function connectHall({
         ...requestOptions,
         meta: { ...requestOptions?.meta, ...dottedNames },
       }),
-    async requestPlain(method, params) {
-      try {
-        const result = await connection.requestPlain(method, params, { timeoutMs: silentMsMax });
-        return isObject(result) ? result : {};
-      } catch (error) {
-        throw readHallError(error);
-      }
-    },
     list: (method, field, faces = "tools") =>
       client.list(method, field, {
         meta: { "guildhall/expose": faces, ...dottedNames },

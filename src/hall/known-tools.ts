@@ -54,11 +54,7 @@ export function openBuiltins(
   const inFolder = (path: string): string => resolve(folder, path);
   const toolkits = createBuiltinToolkits({
     images,
-    search: {
-      ...search,
-      folders: search.folders.map(inFolder),
-      mayRead: () => isOpen("search.folders"),
-    },
+    search,
     documents: {
       allowPrivate: documents.allowPrivate,
       roots: documents.roots.map(inFolder),

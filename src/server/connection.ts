@@ -145,32 +145,6 @@ export class ClientConnection {
     });
   }
 
-  /**
-   * True if we may send sampling requests on our own, which only legacy clients accept. The prompts
-   * are the user's, so another caller must not read them.
-   */
-  get canSample(): boolean {
-    return (
-      this.#state.kind === "ready" &&
-      this.#isOrdered &&
-      isObject(this.#state.capabilities.sampling) &&
-      isAllowed(this.#rights, "admin")
-    );
-  }
-
-  /** Asks the client's model. Throws the client's error as a HallError. */
-  async sample(params: JsonObject): Promise<JsonObject> {
-    const answer = await this.#peer.request("sampling/createMessage", params, {
-      timeoutMs: sampleMsMax,
-    });
-    if (!isObject(answer))
-      throw new HallError(
-        "BAD_ANSWER",
-        "the client's answer to sampling/createMessage is not an object",
-      );
-    return answer;
-  }
-
   /** Receives messages that the transport has parsed itself. */
   receive(parsed: Message | readonly Message[]): void {
     this.#peer.receive(parsed);
@@ -443,6 +417,4 @@ const legacyMethods = { ...methods, ...legacyTaskMethods };
 
 /** How long to write out the last answers when shutting down at once. */
 const hurriedFlushMs = 500;
-/** Long, because the client may ask its user first. */
-const sampleMsMax = 300_000;
 const requestCancelled = { code: -32002, message: "Request cancelled" };

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { SlotMap } from "../base/slot-map.ts";
@@ -167,15 +166,6 @@ export class Server {
 
   counts(): JsonObject {
     return this.#parts.counts();
-  }
-
-  /** Sends a sampling request to a client that supports it. Throws UNAVAILABLE if none does. */
-  async sample(params: JsonObject): Promise<JsonObject> {
-    const sampler = this.#connections.values().find(({ canSample }) => canSample);
-    if (sampler) return sampler.sample(params);
-    throw new HallError("UNAVAILABLE", "no connected client supports sampling", {
-      hint: "Connect a client that supports sampling, over stdio or with your token, or use the model planner.",
-    });
   }
 
   /** Resolves when requests may be read again; undefined if they may be read now. */

@@ -7,8 +7,6 @@ import { cursorOf, type KeyAction, type View } from "./view.ts";
 export interface Editing {
   readonly id: string;
   readonly text: string;
-  /** Earlier texts, oldest first, for up and down. */
-  readonly history?: readonly string[];
   change(text: string): Intention;
 }
 
@@ -18,28 +16,11 @@ export function typeKey(
   view: View,
   key: KeyPress,
 ): readonly KeyAction[] | undefined {
-  const recalled = recall(editing, view, key);
-  if (recalled) return recalled;
   const edited = editText({ text: editing.text, cursor: cursorOf(view, editing) }, key);
   if (!edited) return undefined;
   const cursors = { ...view.cursors, [editing.id]: edited.cursor };
-  const moved: KeyAction = { kind: "view", view: { ...view, cursors, recalled: undefined } };
+  const moved: KeyAction = { kind: "view", view: { ...view, cursors } };
   return edited.text === editing.text ? [moved] : [editing.change(edited.text), moved];
-}
-
-/** Up and down walk through the history; the unfinished text is at its end. */
-function recall(
-  { id, text, history = [], change }: Editing,
-  view: View,
-  { name }: KeyPress,
-): readonly KeyAction[] | undefined {
-  if (history.length === 0 || (name !== "up" && name !== "down")) return undefined;
-  const { back, draft } = view.recalled?.id === id ? view.recalled : { back: 0, draft: text };
-  const next = Math.min(history.length, Math.max(0, back + (name === "up" ? 1 : -1)));
-  const shown = next === 0 ? draft : (history.at(-next) ?? "");
-  const recalled = next === 0 ? undefined : { id, back: next, draft };
-  const { [id]: _old, ...cursors } = view.cursors;
-  return [change(shown), { kind: "view", view: { ...view, cursors, recalled } }];
 }
 
 export interface EditedText {

@@ -5,7 +5,6 @@ import type { ApprovalAnswer } from "../trust/approvals.ts";
 import type { Failure } from "./failure.ts";
 import type { OutputLine } from "./output.ts";
 import type {
-  Confirmation,
   ConnectionState,
   FeatureView,
   Notice,
@@ -23,8 +22,8 @@ import type { StepName } from "./steps.ts";
 type Kind<K extends string, Fields = unknown> = Readonly<{ kind: K } & Fields>;
 
 /** Parts of the state that are loaded from elsewhere. */
-export type LoadedPart = "features" | "tools" | "servers" | "approvals" | "stats" | "worktrees";
-export type Section = LoadedPart | "agents" | "lisp";
+export type LoadedPart = "features" | "tools" | "servers" | "approvals";
+export type Section = LoadedPart | "agents";
 
 /** Replaces fields of one section that nothing else depends on: a selection, typed text. */
 export type Change = {
@@ -63,10 +62,6 @@ export type Intention =
         isConfirmed?: boolean;
       }
     >
-  /** Undefined means the project's own folder. A missing worktree is created. */
-  | Kind<"switch worktree", { feature: string | undefined }>
-  /** Asks for confirmation. */
-  | Kind<"delete worktree", { path: string }>
   | Kind<"show run" | "cancel run" | "retry run", { run: string }>
   | Kind<"fill question", { question: string; field: string; text: string }>
   /** Opens the page in the browser and accepts the question. */
@@ -79,7 +74,6 @@ export type Intention =
   | Kind<"call tool">
   /** Gives the typed task to the selected agent. */
   | Kind<"ask agent">
-  | Kind<"evaluate">
   | Kind<"restart server" | "show logs", { server: string }>
   | Kind<"approve", { token: string; answer: ApprovalAnswer }>;
 
@@ -105,7 +99,6 @@ export type TuiEvent =
   | Kind<"question over", { question: string }>
   | Kind<"status", { status: HallStatus }>
   | Kind<"approvals", { pending: readonly PendingApproval[] }>
-  | Kind<"confirm", { confirmation: Confirmation }>
   | Kind<"notice", { retry?: Intention | undefined } & Omit<Notice, "id" | "retry">>;
 
 export type RunEvent =
@@ -113,18 +106,6 @@ export type RunEvent =
   | Kind<"run logged", { run: string; path: string }>
   | Kind<"output", { run: string; lines: readonly OutputLine[] }>
   | Kind<"progress", { run: string; progress: Progress }>
-  | Kind<"run ended", { run: string; state: RunState }>
-  | LispResult;
-
-export type LispResult = Kind<
-  "evaluated",
-  {
-    run: string;
-    text: string;
-    isError: boolean;
-    session?: string | undefined;
-    package?: string | undefined;
-  }
->;
+  | Kind<"run ended", { run: string; state: RunState }>;
 
 export type Dispatch = (event: TuiEvent) => void;

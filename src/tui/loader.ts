@@ -10,22 +10,15 @@ import type { ServerConnection } from "../client/connection.ts";
 import type { AdminClient } from "../hall/admin-client.ts";
 import { dottedNames } from "../registry/shown-names.ts";
 import type { ListKind } from "../tool.ts";
-import { type FeaturePlace, findPlace, readInside } from "../workflow/artefacts.ts";
+import { findPlace, readInside } from "../workflow/artefacts.ts";
 import { findClaim } from "../workflow/claim.ts";
 import { findActive, listFeatureNames, readFeature } from "../workflow/feature.ts";
 import { nameFeature, shortNameOf } from "../workflow/feature-name.ts";
 import type { TargetConnection } from "./connection.ts";
-import { type Dispatch, type LoadedPart, set, type TuiEvent } from "./events.ts";
+import type { Dispatch, LoadedPart, TuiEvent } from "./events.ts";
 import { explainFailure } from "./failure.ts";
-import {
-  type FeatureView,
-  loaded,
-  type ScreenName,
-  type ToolView,
-  type TuiState,
-} from "./state.ts";
+import type { FeatureView, ScreenName, ToolView, TuiState } from "./state.ts";
 import { allSteps } from "./steps.ts";
-import { listBranches, listWorktrees } from "./worktrees.ts";
 
 interface LoaderOptions {
   /** The project's own folder. */
@@ -38,10 +31,8 @@ interface LoaderOptions {
 
 /** A server may announce a thousand list changes a second. */
 const changePauseMs = 200;
-/** Statistics cover the last day. */
-const statisticsMs = 24 * 60 * 60 * 1000;
 
-/** Loads what the screens show: files, git, the server's tools, the hall. Failures go into the state. */
+/** Loads what the screens show: files, the server's tools, the hall. Failures go into the state. */
 export class StateLoader {
   readonly #options: LoaderOptions;
   readonly #loads = createOneAtATime((part: "features" | "tools") =>
@@ -85,10 +76,8 @@ export class StateLoader {
           : undefined;
       case "servers":
       case "approvals":
-      case "stats":
         return this.poll(screen);
       case "run":
-      case "lisp":
         return;
     }
   }
@@ -100,7 +89,6 @@ export class StateLoader {
     this.#isPolling = true;
     await this.approvals();
     if (screen === "servers") await this.servers();
-    if (screen === "stats") await this.#loadStatistics();
     this.#isPolling = false;
   }
 
@@ -117,27 +105,12 @@ export class StateLoader {
     });
   }
 
-  #loadStatistics(): Promise<void> {
-    return this.#loadFromHall("stats", async (admin) => {
-      const statistics = await admin.ask("statistics", { since: Date.now() - statisticsMs });
-      return set("stats", { load: loaded, statistics });
-    });
-  }
-
   async #loadFromHall(
     part: LoadedPart,
     read: (admin: AdminClient) => Promise<TuiEvent>,
   ): Promise<void> {
     const { admin } = this.#options;
     if (admin) await this.#load(part, () => read(admin));
-  }
-
-  worktrees(): Promise<void> {
-    const { project, state } = this.#options;
-    return this.#load("worktrees", async () => {
-      const items = await listWorktrees({ folder: project, current: state().features.folder });
-      return set("worktrees", { load: loaded, items });
-    });
   }
 
   /** The open document. */
@@ -150,7 +123,7 @@ export class StateLoader {
     try {
       // Only files of the list are read.
       if (!found.files.includes(path)) throw new HallError("NOT_FOUND", `${name} has no ${path}`);
-      const place = { root: await realpath(features.folder) };
+      const place = { root: await realpath(this.#options.project) };
       const text = await readInside(place, join(found.directory, path));
       if (text === undefined) throw new HallError("NOT_FOUND", `${path} of ${name} is gone`);
       dispatch({ kind: "document", feature: name, path, text: sanitize(text) });
@@ -162,15 +135,11 @@ export class StateLoader {
 
   async #loadFeatures(): Promise<void> {
     const { project, state } = this.#options;
-    const { folder } = state().features;
-    // A folder without git has no branches.
-    const branches = await listBranches(project).catch(() => []);
-    const read = async (): Promise<TuiEvent> => {
-      const { items, unreadable } = await readFeatures({ folder, branches });
+    await this.#load("features", async () => {
+      const { items, unreadable } = await readFeatures(project);
       for (const reason of unreadable) this.#warn(sanitize(reason));
       return { kind: "features", items };
-    };
-    await Promise.all([this.#load("features", read), this.worktrees()]);
+    });
     if (state().screen === "feature") await this.document();
   }
 
@@ -260,21 +229,14 @@ function describeTool(tool: JsonObject): ToolView {
   };
 }
 
-/** The features of a folder, read from its files. */
-interface FeatureSource {
-  /** The project or one of its worktrees. */
-  readonly folder: string;
-  /** The branches of the repository, if it is one. */
-  readonly branches: readonly string[];
-}
-
+/** The features of a project, read from its files. */
 interface FeatureList {
   readonly items: readonly FeatureView[];
   /** Why other features are missing: too large, or behind a link. */
   readonly unreadable: readonly string[];
 }
 
-export async function readFeatures({ folder, branches }: FeatureSource): Promise<FeatureList> {
+export async function readFeatures(folder: string): Promise<FeatureList> {
   const place = await findPlace(folder, [folder]);
   const active = await findActive(place).catch(() => undefined);
   const names = await listFeatureNames(place.project);
@@ -284,8 +246,6 @@ export async function readFeatures({ folder, branches }: FeatureSource): Promise
     return {
       ...feature,
       number: /^(\d{8}-\d{6}|\d+)/.exec(name)?.[0] ?? "",
-      branch: branches.includes(name) ? name : await readBranch({ ...place, path }, branches),
-      tasks: feature.tasks,
       isActive: path === active,
       run: run && { step: run.step, isAtWork: run.isAtWork, arguments: run.arguments },
     };
@@ -303,16 +263,6 @@ export async function readFeatures({ folder, branches }: FeatureSource): Promise
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-/** The branch named in the spec, if it exists. */
-async function readBranch(
-  place: FeaturePlace,
-  branches: readonly string[],
-): Promise<string | undefined> {
-  const text = (await readInside(place, join(place.path, "spec.md"))) ?? "";
-  const named = /^\*\*Feature Branch\*\*:\s*`?\[?([^`\]\s]+)/m.exec(text)?.[1];
-  return named !== undefined && branches.includes(named) ? named : undefined;
 }
 
 /** The folder of a new feature, for servers that do not choose it themselves. */

@@ -1,4 +1,4 @@
-import type { Intention, LispResult, LoadedPart, RunEvent, Section, TuiEvent } from "./events.ts";
+import type { Intention, LoadedPart, RunEvent, Section, TuiEvent } from "./events.ts";
 import { createForm, type Form, fillForm, readForm } from "./form.ts";
 import { appendOutput } from "./output.ts";
 import {
@@ -6,7 +6,6 @@ import {
   hallScreens,
   isAtWork,
   type Load,
-  lispEntriesMax,
   loaded,
   type Notice,
   noticesMax,
@@ -43,7 +42,6 @@ export function reduce(state: TuiState, event: TuiEvent): TuiState {
     case "output":
     case "progress":
     case "run ended":
-    case "evaluated":
       return reduceRun(state, event);
     case "asked":
       return { ...state, questions: [...state.questions, event.question] };
@@ -55,8 +53,6 @@ export function reduce(state: TuiState, event: TuiEvent): TuiState {
     }
     case "approvals":
       return setApprovals(state, event.pending);
-    case "confirm":
-      return { ...state, confirmation: event.confirmation };
     case "notice":
       return addNotice(state, event);
   }
@@ -108,7 +104,6 @@ function setTools(
       selected: keepSelected(state.agents.selected, agents),
     },
     features: { ...state.features, missing },
-    lisp: { ...state.lisp, isOffered: tools.some(({ name }) => name === "evaluate-lisp") },
   };
 }
 
@@ -141,8 +136,6 @@ function reduceRun(state: TuiState, event: RunEvent): TuiState {
       });
     case "run ended":
       return endRun(state, event);
-    case "evaluated":
-      return setLispResult(state, event);
   }
 }
 
@@ -159,11 +152,6 @@ function addRun(state: TuiState, run: RunView): TuiState {
       return patch(next, "tools", { run: run.id });
     case "agent":
       return patch(next, "agents", { run: run.id, task: "" });
-    case "lisp": {
-      const entry = { run: run.id, code: run.about, state: "running", text: "" } as const;
-      const entries = [...state.lisp.entries, entry].slice(-lispEntriesMax);
-      return patch(next, "lisp", { input: "", entries });
-    }
   }
 }
 
@@ -175,33 +163,13 @@ function endRun(
   state: TuiState,
   { run: id, state: ended }: Extract<TuiEvent, { kind: "run ended" }>,
 ): TuiState {
-  const next = updateRun(state, id, (run) => ({ ...run, state: ended }));
-  // A Lisp form without an answer has ended as well.
-  const text = "failure" in ended ? `${ended.failure.message}\n${ended.failure.hint}` : undefined;
-  const entries = state.lisp.entries.map((entry) =>
-    text !== undefined && entry.run === id && entry.state === "running"
-      ? ({ ...entry, state: "failed", text } as const)
-      : entry,
-  );
   // After a step, a feature opens on what the step has written, not on the last open document.
   const isStale = findRun(state, id)?.kind === "step" && state.screen !== "feature";
   return {
-    ...patch(next, "lisp", { entries }),
+    ...updateRun(state, id, (run) => ({ ...run, state: ended })),
     feature: isStale ? undefined : state.feature,
     questions: state.questions.filter(({ run }) => run !== id),
   };
-}
-
-function setLispResult(state: TuiState, result: LispResult): TuiState {
-  const { lisp } = state;
-  const ended = result.isError ? ("failed" as const) : ("completed" as const);
-  return patch(state, "lisp", {
-    entries: lisp.entries.map((entry) =>
-      entry.run === result.run ? { ...entry, text: result.text, state: ended } : entry,
-    ),
-    session: result.session ?? lisp.session,
-    package: result.package ?? lisp.package,
-  });
 }
 
 function addNotice(

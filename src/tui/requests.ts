@@ -5,9 +5,8 @@ import type { Intention } from "./events.ts";
 import { readForm } from "./form.ts";
 import { placeNewFeature } from "./loader.ts";
 import type { CallRequest } from "./runner.ts";
-import { type Confirmation, type FeatureView, findRun, isAtWork, type TuiState } from "./state.ts";
+import { type FeatureView, findRun, isAtWork, type TuiState } from "./state.ts";
 import { type StepName, steps } from "./steps.ts";
-import { openWorktree, refuseDelete } from "./worktrees.ts";
 
 /** The state's forms, drafts and selections as calls. Undefined where nothing can be called yet. */
 
@@ -22,12 +21,6 @@ export function agentRequest({ agents: { selected, task } }: TuiState): CallRequ
   return { kind: "agent", tool: selected, arguments: { task }, about: task };
 }
 
-export function lispRequest({ lisp: { input, session, mode } }: TuiState): CallRequest | undefined {
-  if (input.trim() === "") return undefined;
-  const args = { code: input, mode, ...(session === undefined ? {} : { session }) };
-  return { kind: "lisp", tool: "evaluate-lisp", arguments: args, about: input };
-}
-
 /** The same call again, unless it still runs. */
 export function repeatedRequest(state: TuiState, id: string): CallRequest | undefined {
   const run = findRun(state, id);
@@ -37,7 +30,8 @@ export function repeatedRequest(state: TuiState, id: string): CallRequest | unde
 
 /** The step of the draft with what was typed. Throws HallError. */
 export async function draftRequest(state: TuiState, now: Date): Promise<CallRequest | undefined> {
-  const { draft, folder } = state.features;
+  const { draft } = state.features;
+  const { folder } = state.target;
   if (!draft) return undefined;
   const { step, feature, text } = draft;
   const { argument = "", isList = false } = steps[step].input ?? {};
@@ -70,7 +64,7 @@ export function stepRequest(
     return requestOf(
       state,
       "constitution",
-      { ...more, spec_directory: state.features.folder },
+      { ...more, spec_directory: state.target.folder },
       "constitution",
     );
   const feature = findFeature(state, name);
@@ -110,26 +104,4 @@ function requestOf(
       hint: "Start `guildhall tui` without --command to use the hall, which has it.",
     });
   return { kind: "step", tool, arguments: args, about };
-}
-
-/** The worktree of the feature's branch, created if needed; without a name, the project. */
-export async function openCheckout(state: TuiState, name: string | undefined): Promise<string> {
-  const { folder } = state.target;
-  if (name === undefined) return folder;
-  const feature = findFeature(state, name);
-  return openWorktree(folder, feature.branch ?? feature.name, feature.name);
-}
-
-/** Throws EXECUTION when the worktree must not be deleted. */
-export function confirmDelete({ worktrees }: TuiState, path: string): Confirmation {
-  const found = worktrees.items.find((worktree) => worktree.path === path);
-  const reason = found ? refuseDelete(found) : "it does not exist";
-  if (reason !== undefined)
-    throw new HallError("EXECUTION", `cannot delete ${path}: ${reason}`, {
-      hint: "Nothing was changed.",
-    });
-  return {
-    message: `Delete the worktree ${path}? Its branch ${found?.branch ?? ""} is kept.`,
-    intention: { kind: "delete worktree", path },
-  };
 }

@@ -5,9 +5,8 @@ import { isForPeople, readAdvice } from "../base/advice.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { openProjectFile } from "../base/project-files.ts";
 import { linesMax, sanitize, sanitizeLines, wordOf } from "../base/sanitize.ts";
-import type { LispResult } from "./events.ts";
 import { describeAdvice } from "./failure.ts";
-import { keepHead, type OutputLine } from "./output.ts";
+import type { OutputLine } from "./output.ts";
 
 /** A tool result as output lines. Images and audio are saved to files. */
 export interface ShownResult {
@@ -118,23 +117,4 @@ function saveMedia(
     const reason = error instanceof Error ? error.message : String(error);
     return { text: `cannot save the ${kind}: ${reason}` };
   }
-}
-
-const answerCharactersMax = 100_000;
-
-/** The result of `evaluate-lisp` for the transcript. */
-export function readLispResult(run: string, result: JsonObject): LispResult {
-  const { structuredContent } = result;
-  const { session, package: current } = isObject(structuredContent) ? structuredContent : {};
-  const text = partsOf(result)
-    .map((part) => (typeof part.text === "string" ? part.text : `[${wordOf(part.type, "?")}]`))
-    .join("\n");
-  return {
-    kind: "evaluated",
-    run,
-    text: sanitize(keepHead(text, answerCharactersMax)),
-    isError: result.isError === true,
-    session: typeof session === "string" ? session : undefined,
-    package: typeof current === "string" ? current : undefined,
-  };
 }

@@ -1,5 +1,4 @@
 import { HallError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { sanitize, sanitizeLines } from "../base/sanitize.ts";
 import { Scope } from "../base/scope.ts";
@@ -25,8 +24,6 @@ import type { RunState, RunView } from "./state.ts";
 export type CallRequest = Pick<RunView, "kind" | "tool" | "arguments" | "about"> & {
   /** The user has just agreed to this call, so the hall's question whether it may run is answered. */
   readonly isConfirmed?: boolean | undefined;
-  /** Receives the result before the run ends. */
-  readonly onResult?: ((run: string, result: JsonObject) => void) | undefined;
   /** Awaited before the run is shown as ended. */
   readonly beforeEnd?: (() => Promise<void>) | undefined;
 };
@@ -128,11 +125,11 @@ export class CallRunner {
   }
 
   async #call(
-    { tool, arguments: args, onResult, isConfirmed = false }: CallRequest,
+    { tool, arguments: args, isConfirmed = false }: CallRequest,
     run: ActiveRun,
   ): Promise<RunState> {
     const { connection, folder } = this.#options;
-    const { id, output, log } = run;
+    const { output, log } = run;
     const timeout = this.#startTimeout(run.scope);
     const context = createCallContext({ ...run, isConfirmed }, timeout, this.#options.questions);
     let failure: Failure;
@@ -141,7 +138,6 @@ export class CallRunner {
       const result = await line.relay("tools/call", { name: tool, arguments: args }, context);
       timeout.end();
       const { lines, saved } = showResult(result, folder);
-      onResult?.(id, result);
       if (result.isError !== true) {
         output.put(lines);
         return { kind: "completed", endedAt: Date.now(), result, saved };

@@ -14,15 +14,11 @@ import { QuestionQueue } from "./questions.ts";
 import { reduce } from "./reducer.ts";
 import {
   agentRequest,
-  confirmDelete,
   draftRequest,
-  lispRequest,
-  openCheckout,
   repeatedRequest,
   stepRequest,
   toolRequest,
 } from "./requests.ts";
-import { readLispResult } from "./result.ts";
 import { type CallRequest, CallRunner } from "./runner.ts";
 import {
   createInitialState,
@@ -32,7 +28,6 @@ import {
   type TuiState,
 } from "./state.ts";
 import type { ClientTarget } from "./target.ts";
-import { deleteWorktree } from "./worktrees.ts";
 
 export interface TuiSessionOptions {
   readonly target: ClientTarget;
@@ -189,7 +184,7 @@ export class TuiSession {
         return this.#state.isQuitting ? this.close() : undefined;
       case "confirm":
         if (!intention.isYes || !before.confirmation) return;
-        return this.#carryOutConfirmed(before.confirmation.intention);
+        return this.#carryOut(before.confirmation.intention, this.#state);
       case "open feature":
       case "open document":
         return this.#loader.document();
@@ -209,8 +204,6 @@ export class TuiSession {
         return this.#run(toolRequest(this.#state));
       case "ask agent":
         return this.#run(agentRequest(this.#state));
-      case "evaluate":
-        return this.#run(lispRequest(this.#state));
       case "restart server":
         return this.#restart(intention.server);
       case "show logs": {
@@ -220,15 +213,6 @@ export class TuiSession {
       }
       case "approve":
         return this.#approve(intention);
-      case "switch worktree": {
-        const folder = await openCheckout(this.#state, intention.feature);
-        this.#dispatch(set("features", { folder }));
-        return this.#loader.features();
-      }
-      case "delete worktree": {
-        const confirmation = confirmDelete(this.#state, intention.path);
-        return this.#dispatch({ kind: "confirm", confirmation });
-      }
       default:
         // The reducer has done the rest.
         return;
@@ -251,27 +235,17 @@ export class TuiSession {
     this.#dispatch({ kind: "notice", level: "info", text });
   }
 
-  async #carryOutConfirmed(intention: Intention): Promise<void> {
-    if (intention.kind !== "delete worktree") return this.#carryOut(intention, this.#state);
-    const current = this.#state.features.folder;
-    await deleteWorktree({ folder: this.#project, current }, intention.path);
-    await this.#loader.worktrees();
-  }
-
   #questionOf({ question }: { readonly question: string }): QuestionView | undefined {
     return this.#state.questions.find(({ id }) => id === question);
   }
 
   async #run(request: CallRequest | undefined): Promise<void> {
     if (!request) return;
-    const onResult = (run: string, result: JsonObject): void =>
-      this.#dispatch(readLispResult(run, result));
     // The next step must be known before this one is shown as done, or its key would repeat it.
     const beforeEnd = (): Promise<void> => this.#loader.features();
     await this.#runner.run({
       ...request,
       isConfirmed: request.isConfirmed === true && this.#target.view.kind === "hall",
-      onResult: request.kind === "lisp" ? onResult : undefined,
       beforeEnd: request.kind === "step" ? beforeEnd : undefined,
     });
   }
@@ -299,8 +273,6 @@ const subjects: Readonly<Partial<Record<Intention["kind"], string>>> = {
   "restart server": "the restart",
   "show logs": "the log",
   approve: "the approval",
-  "delete worktree": "the worktree",
-  "switch worktree": "the worktree",
   "call tool": "the call",
   "open page": "opening the page",
 };

@@ -1,6 +1,5 @@
 import type { JsonObject } from "../base/json.ts";
 import type { HallStatus, PendingApproval } from "../hall/admin-contract.ts";
-import type { Statistics } from "../store/store.ts";
 import type { Progress } from "../tool.ts";
 import type { Feature, FeaturePhase } from "../workflow/feature.ts";
 import type { Intention } from "./events.ts";
@@ -28,15 +27,12 @@ export interface TuiState {
   readonly shownRun: string | undefined;
   readonly tools: ToolsState;
   readonly agents: AgentsState;
-  readonly lisp: LispState;
   readonly servers: ServersState;
   readonly approvals: {
     readonly load: Load;
     readonly pending: readonly PendingApproval[];
     readonly selected: string | undefined;
   };
-  readonly stats: { readonly load: Load; readonly statistics: Statistics | undefined };
-  readonly worktrees: { readonly load: Load; readonly items: readonly Worktree[] };
   /** Open questions of servers; the first one is shown. */
   readonly questions: readonly QuestionView[];
   readonly confirmation: Confirmation | undefined;
@@ -55,13 +51,11 @@ export const screenNames = [
   "features",
   "feature",
   "run",
-  "lisp",
-  "stats",
 ] as const;
 export type ScreenName = (typeof screenNames)[number];
 
 /** Screens that need a hall's control socket. */
-export const hallScreens: readonly ScreenName[] = ["servers", "approvals", "stats"];
+export const hallScreens: readonly ScreenName[] = ["servers", "approvals"];
 
 export function screensOf({ target }: Pick<TuiState, "target">): readonly ScreenName[] {
   if (target.kind === "hall") return screenNames;
@@ -111,8 +105,6 @@ export interface FeaturesState {
   readonly load: Load;
   readonly items: readonly FeatureView[];
   readonly selected: string | undefined;
-  /** The folder steps work in: the project, or a worktree of it. */
-  readonly folder: string;
   /** Workflow tools the server lacks, such as speckit.plan. */
   readonly missing: readonly string[];
   /** The text for a step while it is typed. */
@@ -128,7 +120,6 @@ export interface StepDraft {
 
 export interface FeatureView extends Feature {
   readonly number: string;
-  readonly branch: string | undefined;
   readonly isActive: boolean;
   /** A step that runs in some process, or ran when that process ended. */
   readonly run:
@@ -154,14 +145,14 @@ export const stepNames: readonly WorkflowStep[] = [
 ];
 export type WorkflowStep = Exclude<FeaturePhase, "done">;
 
-/** One call the user started: a step, a tool, an agent, a Lisp form. */
+/** One call the user started: a step, a tool, an agent. */
 export interface RunView {
   readonly id: string;
-  readonly kind: "step" | "tool" | "agent" | "lisp";
+  readonly kind: "step" | "tool" | "agent";
   /** The tool's name on the server. */
   readonly tool: string;
   readonly arguments: JsonObject;
-  /** The feature, the task or the form it is about. */
+  /** The feature or the task it is about. */
   readonly about: string;
   readonly state: RunState;
   readonly startedAt: number;
@@ -216,43 +207,12 @@ export interface AgentsState {
   readonly run: string | undefined;
 }
 
-export interface LispState {
-  /** True if the server offers `evaluate-lisp`; undefined until its tools are known. */
-  readonly isOffered: boolean | undefined;
-  readonly entries: readonly LispEntry[];
-  readonly input: string;
-  readonly package: string;
-  readonly session: string | undefined;
-  readonly mode: "explore" | "act";
-}
-
-export interface LispEntry {
-  readonly run: string;
-  readonly code: string;
-  readonly state: "running" | "completed" | "failed";
-  readonly text: string;
-}
-
 export interface ServersState {
   readonly load: Load;
   readonly status: HallStatus | undefined;
   readonly selected: string | undefined;
   /** The last stderr lines of the server whose log was opened. */
   readonly logs: { readonly server: string; readonly lines: readonly string[] } | undefined;
-}
-
-/** A checkout of the repository; the first one is the main checkout. */
-export interface Worktree {
-  readonly path: string;
-  /** Undefined for a detached head. */
-  readonly branch: string | undefined;
-  readonly isMain: boolean;
-  /** The one steps work in. */
-  readonly isCurrent: boolean;
-  readonly isDirty: boolean;
-  /** Commits compared with the upstream branch; undefined without one. */
-  readonly ahead: number | undefined;
-  readonly behind: number | undefined;
 }
 
 /** A server's question during a call. */
@@ -282,7 +242,6 @@ export interface Notice {
 
 export const runsMax = 8;
 export const noticesMax = 20;
-export const lispEntriesMax = 500;
 
 export function createInitialState({
   target,
@@ -297,24 +256,14 @@ export function createInitialState({
     connection: { kind: "connecting", attempt: 1 },
     screen,
     isHelpShown: false,
-    features: { ...list, folder: target.folder, missing: [], draft: undefined },
+    features: { ...list, missing: [], draft: undefined },
     feature: undefined,
     runs: [],
     shownRun: undefined,
     tools: { ...list, search: "", form: undefined, forms: {}, run: undefined },
     agents: { ...list, task: "", run: undefined },
-    lisp: {
-      isOffered: undefined,
-      entries: [],
-      input: "",
-      package: "COMMON-LISP-USER",
-      session: undefined,
-      mode: "explore",
-    },
     servers: { load, status: undefined, selected: undefined, logs: undefined },
     approvals: { load, pending: [], selected: undefined },
-    stats: { load, statistics: undefined },
-    worktrees: { load, items: [] },
     questions: [],
     confirmation: undefined,
     notices: [],

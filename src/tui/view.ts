@@ -10,15 +10,11 @@ export interface View {
   readonly cursors: Readonly<Record<string, number>>;
   /** The focused part of a screen or form, by its name. */
   readonly focus: Readonly<Record<string, string>>;
-  /** An earlier text that was recalled, counted from the newest. */
-  readonly recalled:
-    | { readonly id: string; readonly back: number; readonly draft: string }
-    | undefined;
   /** A message of this terminal, until the next key. */
   readonly note: string | undefined;
 }
 
-export const initialView: View = { cursors: {}, focus: {}, recalled: undefined, note: undefined };
+export const initialView: View = { cursors: {}, focus: {}, note: undefined };
 
 /** Everything a screen is drawn from and keys are interpreted with. */
 export interface Snapshot {

@@ -4,15 +4,12 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openModel } from "../../src/agents/model/provider.ts";
 import { regroupWithModel } from "../../src/agents/model/regroup.ts";
-import { createSamplingModel } from "../../src/agents/model/sampling-model.ts";
 import { planAgents } from "../../src/agents/plan.ts";
 import { createLog, Secrets } from "../../src/base/log.ts";
 import { createRegistry } from "../../src/registry/registry.ts";
 import type { Target } from "../../src/tool.ts";
-import { startHall } from "../servers/hall.ts";
 import type { Script } from "../servers/model-script.ts";
 import { startOpenAi } from "../servers/openai-endpoint.ts";
-import { connectSampling } from "../servers/sampling-client.ts";
 import { createShop, stock } from "../servers/shop.ts";
 
 /** A model may name, describe and regroup; what it says is held to the rules. */
@@ -117,23 +114,4 @@ test("groups that a person composed stay as they are", async () => {
     description: "My own.",
     tools: ["files.read_file", "weather.current_weather"],
   });
-});
-
-test("the model of a connected client can regroup too", async () => {
-  await using hall = await startHall({ toolkits: createShop() });
-  await expect(hall.hall.server.sample({})).rejects.toMatchObject({ code: "UNAVAILABLE" });
-  const answer = {
-    role: "assistant" as const,
-    model: "m",
-    content: { type: "text" as const, text: JSON.stringify({ agents: good }) },
-  };
-  await using lender = await connectSampling(hall.hall, { hasTools: false, script: [answer] });
-  const model = createSamplingModel({
-    hasTools: false,
-    sample: (params) => hall.hall.server.sample(params),
-  });
-  const refine = regroupWithModel({ open: async () => model, secrets: new Secrets() });
-  const plan = await planAgents({ folder: newFolder(), targets: await toolsOfShop(), refine });
-  expect(plan.agents.map(({ agent }) => agent.name)).toEqual(["outside_agent", "paper_work_agent"]);
-  expect(lender.asked).toHaveLength(1);
 });

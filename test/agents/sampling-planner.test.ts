@@ -44,8 +44,8 @@ const uses = (...calls: readonly [name: string, input: JsonObject][]): SampledTu
   stopReason: "toolUse",
 });
 
-async function ask(hall: TestHall, hasTools: boolean, script: readonly SampledTurn[]) {
-  await using lender = await connectSampling(hall.hall, { hasTools, script });
+async function ask(hall: TestHall, script: readonly SampledTurn[]) {
+  await using lender = await connectSampling(hall.hall, script);
   const result = await lender.client.callTool({
     name: "desk_agent",
     arguments: { task: "The weather in Rome?" },
@@ -59,7 +59,7 @@ async function ask(hall: TestHall, hasTools: boolean, script: readonly SampledTu
 
 test("a client with sampling.tools gets the group's tools and their results", async () => {
   await using hall = await startDesk();
-  const { told, asked } = await ask(hall, true, [
+  const { told, asked } = await ask(hall, [
     uses(["desk__weather", { city: "Rome" }], ["desk__fail", {}]),
     says("21 degrees."),
   ]);
@@ -89,34 +89,14 @@ test("a client with sampling.tools gets the group's tools and their results", as
   ]);
 });
 
-test("a client without sampling.tools may answer in JSON, in fenced JSON or in plain text", async () => {
-  await using hall = await startDesk();
-  const { told, asked } = await ask(hall, false, [
-    says('```json\n{"calls": [{"name": "desk__weather", "arguments": {"city": "Rome"}}]}\n```'),
-    says('{"answer": "It is 21."}'),
-  ]);
-  expect(told).toMatchObject({
-    answer: "It is 21.",
-    planner: "sampling",
-    steps: [{ tool: "desk__weather", arguments: { city: "Rome" }, outcome: "ok" }],
-  });
-  expect(asked[0]?.tools).toBeUndefined();
-  expect(asked[0]?.systemPrompt).toContain("desk__weather: Current weather of a city");
-  expect(JSON.stringify(asked[1]?.messages)).toContain("21 degrees in Rome");
-  expect((await ask(hall, false, [says("I know nothing of it.")])).told).toMatchObject({
-    answer: "I know nothing of it.",
-    stopped_because: "done",
-  });
-});
-
 test("a run keeps its results when the client's model is cut off or refused", async () => {
   await using hall = await startDesk();
-  expect((await ask(hall, true, [says("It is tw", "maxTokens")])).told).toMatchObject({
+  expect((await ask(hall, [says("It is tw", "maxTokens")])).told).toMatchObject({
     answer: "It is tw",
     stopped_because: "length",
     partial: true,
   });
-  const { told } = await ask(hall, true, [uses(["desk__weather", { city: "Rome" }])]);
+  const { told } = await ask(hall, [uses(["desk__weather", { city: "Rome" }])]);
   expect(told).toMatchObject({
     stopped_because: "failed",
     partial: true,

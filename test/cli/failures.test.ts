@@ -41,7 +41,6 @@ const failing: readonly (readonly [folder: string, line: string, code: string, e
   ["sound", "open extra", "USAGE", 2],
   ["sound", "service install extra", "USAGE", 2],
   ["sound", "service remove extra", "USAGE", 2],
-  ["sound", "health github", "NOT_FOUND", 66],
   ["sound", "logs github", "NOT_FOUND", 66],
   ["sound", "restart github", "UNAVAILABLE", 69],
   ["sound", "login github", "NOT_FOUND", 66],

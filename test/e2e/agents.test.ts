@@ -202,10 +202,6 @@ test("the planner can be chosen, and errors list the known agents", () =>
       code: 2,
       stderr: expect.stringContaining("--data is not valid JSON"),
     });
-    expect(await project.run("ask", "sms", "add 2 and 3")).toMatchObject({
-      code: 66,
-      stderr: expect.stringContaining("did you mean sums_agent?"),
-    });
   }));
 
 test("without a model a task runs or is handed back with the command to type", async () => {

@@ -19,7 +19,6 @@ import {
   readStarts,
   type StdioConfig,
   saidJson,
-  untilAnswers,
   usePlaces,
 } from "../servers/upstreams.ts";
 
@@ -280,42 +279,6 @@ describe.concurrent("guildhall status, logs and restart", () => {
       expect(stdout).toMatch(/good +ready +2025-11-25 +2/);
       return /bad +down, retry in \d+ s .*exited with code 9/.test(stdout);
     }, "the text says so too");
-  });
-
-  test("health asks each toolkit, with a hall and without, and fails where one cannot be used", async () => {
-    const project = await newProject({ good: faulty("error"), bad: faulty("crash-start") });
-    const good = {
-      toolkit: "good",
-      source: "upstream",
-      state: "available",
-      responseMs: expect.any(Number),
-    };
-    const bad = {
-      toolkit: "bad",
-      state: "unavailable",
-      reason: expect.stringContaining("exited with code 9"),
-    };
-    const { code, stdout } = await project.run("health", "--json");
-    const result = {
-      running: false,
-      toolkits: expect.arrayContaining([
-        expect.objectContaining(good),
-        expect.objectContaining(bad),
-      ]),
-    };
-    expect({ code, ...JSON.parse(stdout) }).toMatchObject({
-      code: 69,
-      error: { code: "UNAVAILABLE", details: { result } },
-    });
-    expect((await project.run("health")).stdout).toMatch(/^toolkit .*\nbad +upstream +unavailable/);
-    await using client = await project.open();
-    await untilAnswers(client, "good.echo");
-    expect(await project.json("health", "good")).toMatchObject(good);
-    expect(await project.json("health", "speckit")).toMatchObject({
-      toolkit: "speckit",
-      source: "built-in",
-      state: "available",
-    });
   });
 
   test("logs shows the last words of a server, and restart gives it a new process", async () => {

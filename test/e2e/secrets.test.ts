@@ -93,20 +93,6 @@ test("secrets are listed by name, and the user's are for all projects", async ()
   });
 });
 
-test("doctor names a variable that another client passes to a failing server", async () => {
-  const box = { command: "node", args: [faulty, "crash-start"] };
-  using home = makeHome({
-    "./guildhall.json": { mcpServers: { box } },
-    "~/.cursor/mcp.json": {
-      mcpServers: { crate: { ...box, env: { BOX_KEY: canary } } },
-    },
-  });
-  await home.run(cli, ["verify", "--yes"]);
-  const { stdout, stderr } = await home.run(cli, ["doctor"]);
-  expect(stdout).toContain("✘ Cursor also passes it BOX_KEY\n");
-  expect(stdout + stderr).not.toContain(canary);
-});
-
 test("a person's own secret is set, listed and removed, where a server has one for each person", async () => {
   const box = { command: "node", env: { KEY: `\${BOX_KEY}` } };
   using home = makeHome({ "./guildhall.json": { mcpServers: { box } } });

@@ -21,12 +21,12 @@ export type SampledTurn = CreateMessageResult | CreateMessageResultWithTools;
 
 export async function connectSampling(
   hall: Hall,
-  { hasTools, script }: { readonly hasTools: boolean; readonly script: readonly SampledTurn[] },
+  script: readonly SampledTurn[],
 ): Promise<SamplingClient> {
   const asked: JsonObject[] = [];
   const client = new Client(
     { name: "lender", version: "1" },
-    { capabilities: { sampling: hasTools ? { tools: {} } : {} } },
+    { capabilities: { sampling: { tools: {} } } },
   );
   client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => {
     asked.push(params as unknown as JsonObject);

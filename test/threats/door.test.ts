@@ -134,23 +134,6 @@ describe("an answer that allows later calls", () => {
   });
 });
 
-test("a caller without a token cannot lend its model, and reads no prompt of the user", async () => {
-  await using door = await openDoor({ toolkits: [] });
-  const stranger = await connectWebSocket(door);
-  await stranger.greet("2025-11-25", { sampling: {} });
-  await stranger.result("ping");
-  const params = { messages: [], maxTokens: 10 };
-  await expect(door.hall.server.sample(params)).rejects.toMatchObject({ code: "UNAVAILABLE" });
-  expect(stranger.unread).toEqual([]);
-  const own = await connectWebSocket(door, { headers: { authorization } });
-  await own.greet("2025-11-25", { sampling: {} });
-  await own.result("ping");
-  const sampling = door.hall.server.sample(params);
-  const { id } = await own.heard("sampling/createMessage");
-  own.send({ jsonrpc: "2.0", id, result: { role: "assistant" } });
-  expect(await sampling).toEqual({ role: "assistant" });
-});
-
 test("printed lines read the token by command", () => {
   const url = "http://127.0.0.1:8080/mcp";
   expect(Object.fromEntries(httpClients(url, true))).toEqual({

@@ -6,13 +6,9 @@ import { pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { Scope } from "../../src/base/scope.ts";
 import { loadSource } from "../../src/toolkits/document/source.ts";
-import { createFolderSearch } from "../../src/toolkits/search/folders.ts";
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "guildhall-dotfiles-")));
-const index = mkdtempSync(join(tmpdir(), "guildhall-index-"));
-afterAll(() => {
-  for (const made of [folder, index]) rmSync(made, { recursive: true, force: true });
-});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 mkdirSync(join(folder, ".aws"));
 for (const name of ["plan.txt", ".env", ".aws/credentials.txt"])
   writeFileSync(join(folder, name), "canary");
@@ -33,14 +29,4 @@ test("a document is never a dotfile, directly, through a link or in a hidden fol
     await expect(read(name)).rejects.toMatchObject({ code: "DENIED" });
   await expect(read(".env", [".env"])).rejects.toMatchObject({ code: "DENIED" });
   await expect(read(".aws/credentials.txt", [".aws"])).rejects.toMatchObject({ code: "DENIED" });
-});
-
-test("a search finds no dotfiles, even if the folder itself is hidden", async () => {
-  const search = createFolderSearch({
-    folders: [folder, join(folder, ".aws")],
-    indexFile: join(index, "index.db"),
-  });
-  const { results } = await search.search({ text: "canary", kind: "web", count: 9 }, new Scope());
-  expect(results.map(({ url }) => url)).toEqual([pathToFileURL(join(folder, "plan.txt")).href]);
-  await search.close();
 });

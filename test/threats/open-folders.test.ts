@@ -7,10 +7,7 @@ import { spawnHall } from "../servers/process.ts";
 import { callTool } from "../servers/upstreams.ts";
 
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
-const opened = {
-  documents: { roots: ["notes"] },
-  search: { provider: "local", folders: ["notes"] },
-};
+const opened = { documents: { roots: ["notes"] } };
 
 function makeProject(files: Readonly<Record<string, object>>): Home {
   return makeHome({ "./notes/plan.txt": "canary", "./more/plan.txt": "canary", ...files });
@@ -26,30 +23,20 @@ async function run(home: Home, ...args: string[]): Promise<string> {
 const readDocument = (home: Home, file = "./notes/plan.txt"): Promise<string> =>
   run(home, "call", "document_analyzer.extract_text", `document_url=${urlOf(home, file)}`);
 
-const search = (home: Home): Promise<string> =>
-  run(home, "call", "search_tool.web_search", "query=canary");
-
 test("folders that a project's config opens are closed until a person approves them", async () => {
   using home = makeProject({ "./guildhall.json": opened });
   expect(await readDocument(home)).toContain(
     "documents.roots in this project's config has not been approved",
   );
-  expect(await search(home)).toContain(
-    "search.folders in this project's config has not been approved",
-  );
-  expect(await run(home, "build")).toContain(
-    "models do not read documents.roots in the config, search.folders in the config",
-  );
+  expect(await run(home, "build")).toContain("models do not read documents.roots in the config");
 
   await run(home, "verify", "--yes");
   expect(await readDocument(home)).toContain("canary");
-  expect(await search(home)).toContain("plan.txt");
 
   // Another folder is another approval.
   home.write("./guildhall.json", { ...opened, documents: { roots: ["notes", "more"] } });
   for (const file of ["./notes/plan.txt", "./more/plan.txt"])
     expect(await readDocument(home, file)).toContain("has not been approved");
-  expect(await search(home)).toContain("plan.txt");
 });
 
 test("a running hall closes the folders when the approval is taken back", async () => {
@@ -77,10 +64,6 @@ test("a running hall closes the folders when the approval is taken back", async 
 test("folders in the user's own config need no approval", async () => {
   using home = makeProject({});
   const folders = [join(home.project, "notes")];
-  home.write("~/.config/guildhall/config.json", {
-    documents: { roots: folders },
-    search: { provider: "local", folders },
-  });
+  home.write("~/.config/guildhall/config.json", { documents: { roots: folders } });
   expect(await readDocument(home)).toContain("canary");
-  expect(await search(home)).toContain("plan.txt");
 });

@@ -126,7 +126,6 @@ describe("without a provider", () => {
         { provider: "tavily" as const, env: { MY_KEY: " " }, apiKeyEnv: "MY_KEY" },
         "Tavily needs its key in the environment variable MY_KEY",
       ],
-      [{ provider: "local" as const }, "local search needs search.folders"],
     ] as const;
     for (const [options, reason] of cases) {
       const toolkit = createSearchToolkit({ ...options, origin: engine.origin });

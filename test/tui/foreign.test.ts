@@ -476,23 +476,6 @@ test("an agent of another server can be asked, and its progress is shown", async
   expect(bench.state().agents.task).toBe("");
 });
 
-test("Lisp forms share one session", async () => {
-  await using bench = await openForeign();
-  await bench.until(({ lisp }) => lisp.isOffered === true);
-  for (const code of ["(a)", "(b)"]) {
-    await bench.session.send(set("lisp", { input: code }));
-    await bench.session.send({ kind: "evaluate" });
-  }
-  expect(bench.state().lisp).toMatchObject({
-    input: "",
-    package: "MINE",
-    entries: [
-      { code: "(a)", state: "completed", text: "(a) in a new session" },
-      { code: "(b)", state: "completed", text: "(b) in s1" },
-    ],
-  });
-});
-
 test("thousands of stderr lines cause few changes, and the oldest are dropped", async () => {
   await using bench = await openForeign("stdio", { intervalMs: 20 });
   await bench.until(({ tools }) => tools.load.kind === "loaded");

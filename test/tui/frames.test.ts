@@ -17,22 +17,15 @@ import {
   question,
   runOf,
   stateAt,
-  statistics,
   status,
   tools,
-  worktrees,
 } from "./moments.ts";
 
 await loadWidths();
 
-const go = (
-  screen: "run" | "tools" | "agents" | "lisp" | "servers" | "approvals" | "stats",
-): TuiEvent => intended({ kind: "go", screen });
+const go = (screen: "run" | "tools" | "agents" | "servers" | "approvals"): TuiEvent =>
+  intended({ kind: "go", screen });
 const toolOpen: View = { ...initialView, focus: { tools: "form" } };
-const lispRun = (id: string, code: string): TuiEvent => ({
-  kind: "run started",
-  run: runOf({ id, kind: "lisp", tool: "evaluate-lisp", about: code }),
-});
 const failure = {
   kind: "timed out",
   message: "speckit.plan timed out: no sign of life for 60 s",
@@ -44,7 +37,7 @@ const failure = {
 const scenes: Readonly<
   Record<string, { readonly events: readonly TuiEvent[]; readonly view?: View }>
 > = {
-  features: { events: [features, worktrees, tools] },
+  features: { events: [features, tools] },
   "features-none": { events: [{ kind: "features", items: [] }] },
   "features-draft": {
     events: [
@@ -63,7 +56,6 @@ const scenes: Readonly<
   feature: {
     events: [
       features,
-      worktrees,
       intended({ kind: "open feature", name: "001-create-taskify" }),
       { kind: "document", feature: "001-create-taskify", path: "tasks.md", text: document },
     ],
@@ -165,17 +157,6 @@ const scenes: Readonly<
       intended(set("agents", { task: "now the videos" })),
     ],
   },
-  lisp: {
-    events: [
-      tools,
-      go("lisp"),
-      lispRun("l1", "(+ 1 2)"),
-      { kind: "evaluated", run: "l1", text: "3", isError: false, session: "s1" },
-      lispRun("l2", "(car 5)"),
-      { kind: "evaluated", run: "l2", text: "TYPE-ERROR: 5 is not of type LIST", isError: true },
-      intended(set("lisp", { input: "(defun area (w h)\n  (* w h))" })),
-    ],
-  },
   servers: {
     events: [
       status,
@@ -185,19 +166,9 @@ const scenes: Readonly<
     ],
   },
   approvals: { events: [approvals, go("approvals")] },
-  stats: { events: [statistics, go("stats")] },
-  help: { events: [features, worktrees, intended({ kind: "help", isShown: true })] },
+  help: { events: [features, intended({ kind: "help", isShown: true })] },
   confirmation: {
-    events: [
-      features,
-      {
-        kind: "confirm",
-        confirmation: {
-          message: "Delete the worktree .worktrees/001?",
-          intention: { kind: "quit" },
-        },
-      },
-    ],
+    events: [features, { kind: "run started", run: runOf() }, intended({ kind: "quit" })],
   },
   notice: {
     events: [
@@ -205,7 +176,7 @@ const scenes: Readonly<
       {
         kind: "notice",
         level: "error",
-        text: "the worktree failed: cannot delete /home/ada/photo-albums/.worktrees/001-create-taskify: it has uncommitted changes; commit or discard them first. Nothing was changed.",
+        text: "the restart failed: cannot restart files, because the hall of /home/ada/photo-albums has stopped in the meantime and another one is starting. Wait a moment.",
         retry: { kind: "quit" },
       },
     ],

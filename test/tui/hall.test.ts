@@ -119,8 +119,6 @@ test("with its own hall: from a description to a question, and the hall's screen
     load: { kind: "loaded" },
     status: { pid: process.pid, project: bench.folder },
   });
-  await session.send({ kind: "go", screen: "stats" });
-  expect(session.state().stats.statistics?.total.calls).toBeGreaterThan(1);
   await session.send({ kind: "restart server", server: "nobody" });
   expect(session.state().notices.at(-1)).toMatchObject({ level: "error" });
 });

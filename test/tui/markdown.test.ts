@@ -1,7 +1,7 @@
 import stringWidth from "string-width";
 import { expect, test } from "vitest";
 import { markdownLines } from "../../src/tui/parts/markdown.ts";
-import { progressLine, sparkline } from "../../src/tui/parts/run.ts";
+import { progressLine } from "../../src/tui/parts/run.ts";
 import { cut, loadWidths, pad, widthOf, wrap } from "../../src/tui/parts/text.ts";
 
 /** Until the tables are loaded, a character that would be measured counts as wide. */
@@ -32,32 +32,33 @@ test("no line of a document is wider than the terminal", () => {
 
 test("terminal escapes in a document are removed", () => {
   expect(textOf("**bold\u001b]52;c;cm0=\u0007** \u001b[31mred \u202eevil").join("")).toBe(
-    "bold red �evil",
+    "**bold** red �evil",
   );
 });
 
-test("Markdown marks become styles, and link addresses are shown", () => {
-  const [line = []] = markdownLines(
-    "a **b** `c*d*` [e](https://f.example) snake_case_name 2*3*4",
-    80,
-  );
-  expect(
-    line.filter(({ text }) => text !== "").map(({ text, role = "plain" }) => [text, role]),
-  ).toEqual([
-    ["a ", "plain"],
-    ["b", "strong"],
-    [" ", "plain"],
-    ["c*d*", "code"],
-    [" ", "plain"],
-    ["e", "accent"],
-    [" (https://f.example)", "quiet"],
-    [" snake_case_name 2*3*4", "plain"],
+test("headings, code, check boxes and open questions have a style, and long items a hanging indent", () => {
+  const rolesOf = (markdown: string) =>
+    markdownLines(markdown, 20).map((line) => line.map(({ text, role = "plain" }) => [text, role]));
+  expect(rolesOf("# Tasks\n### Phase")).toEqual([
+    [["# Tasks", "title"]],
+    [["### Phase", "strong"]],
   ]);
-});
-
-test("an unclosed fence or comment extends to the end", () => {
-  expect(textOf("```\n# not a heading")).toEqual(["│ # not a heading"]);
-  expect(textOf("<!-- open\n- item")).toEqual(["<!-- open", "- item"]);
+  expect(rolesOf("- [x] T001 write the model")).toEqual([
+    [
+      ["- [x] ", "good"],
+      ["T001 write the", "plain"],
+    ],
+    [
+      ["      ", "good"],
+      ["model", "plain"],
+    ],
+  ]);
+  expect(rolesOf("[NEEDS CLARIFICATION: a?]").flat()).toEqual([
+    ["[NEEDS", "warning"],
+    ["CLARIFICATION: a?]", "warning"],
+  ]);
+  // An unclosed fence extends to the end.
+  expect(rolesOf("```\n# no heading")).toEqual([[["```", "code"]], [["# no heading", "code"]]]);
 });
 
 test("texts are cut, padded and wrapped by their width on the terminal", () => {
@@ -85,10 +86,4 @@ test("progress is a bar with a total and a number without", () => {
   );
   expect(textOfLine(progressLine({ progress: 9, total: 4 }, 24))).toBe("████████ 100 %  9/4  ");
   expect(textOfLine(progressLine({ progress: 7, message: "files" }, 24))).toBe("files · 7");
-});
-
-test("a narrow sparkline keeps its peaks", () => {
-  expect(sparkline([0, 1, 2, 4], 10)).toBe("▁▃▅█");
-  expect(sparkline([0, 0, 8, 0, 0, 0, 0, 0], 4)).toBe("▁█▁▁");
-  expect(sparkline([0, 0], 4)).toBe("▁▁");
 });

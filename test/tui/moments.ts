@@ -1,4 +1,4 @@
-import { type Intention, set, type TuiEvent } from "../../src/tui/events.ts";
+import type { Intention, TuiEvent } from "../../src/tui/events.ts";
 import { createForm } from "../../src/tui/form.ts";
 import { emptyOutput, type OutputLine } from "../../src/tui/output.ts";
 import { readPage } from "../../src/tui/questions.ts";
@@ -6,7 +6,6 @@ import { reduce } from "../../src/tui/reducer.ts";
 import {
   createInitialState,
   type FeatureView,
-  loaded,
   type RunView,
   type Size,
   type ToolView,
@@ -42,7 +41,6 @@ const first: FeatureView = {
   name: "001-create-taskify",
   number: "001",
   directory: "/home/ada/photo-albums/specs/001-create-taskify",
-  branch: "001-create-taskify",
   phase: "implement",
   tasks: { total: 24, done: 9 },
   files: ["spec.md", "plan.md", "research.md", "tasks.md", "checklists/requirements.md"],
@@ -59,7 +57,6 @@ export const features: TuiEvent = {
       ...first,
       name: "002-share-albums",
       number: "002",
-      branch: "002-share-albums",
       phase: "clarify",
       tasks: undefined,
       files: ["spec.md"],
@@ -71,7 +68,6 @@ export const features: TuiEvent = {
       ...first,
       name: "003-写真-export",
       number: "003",
-      branch: undefined,
       phase: "done",
       tasks: { total: 4, done: 4 },
       isActive: false,
@@ -79,30 +75,6 @@ export const features: TuiEvent = {
     },
   ],
 };
-
-export const worktrees: TuiEvent = set("worktrees", {
-  load: loaded,
-  items: [
-    {
-      path: "/home/ada/photo-albums",
-      branch: "main",
-      isMain: true,
-      isCurrent: true,
-      isDirty: false,
-      ahead: 0,
-      behind: 0,
-    },
-    {
-      path: "/home/ada/photo-albums/.worktrees/001",
-      branch: "001-create-taskify",
-      isMain: false,
-      isCurrent: false,
-      isDirty: true,
-      ahead: 2,
-      behind: 1,
-    },
-  ],
-});
 
 export const document = `# Tasks: Create Taskify
 
@@ -306,40 +278,3 @@ export const approvals: TuiEvent = {
     },
   ],
 };
-
-const figures = {
-  calls: 1_244,
-  errors: 14,
-  cancelled: 3,
-  timeouts: 2,
-  errorRate: 14 / 1_244,
-  p50Ms: 12.4,
-  p95Ms: 180,
-  p99Ms: 12_400,
-  bytesIn: 1,
-  bytesOut: 1,
-  trend: [0, 1, 2, 3, 5, 8, 13, 21, 13, 8, 5, 3, 2, 1, 0, 4],
-};
-
-export const statistics: TuiEvent = set("stats", {
-  load: loaded,
-  statistics: {
-    by: "hour",
-    from: now - 86_400_000,
-    to: now,
-    total: figures,
-    toolkits: [{ ...figures, toolkit: "files" }],
-    tools: [
-      { ...figures, toolkit: "files", tool: "files.read" },
-      {
-        ...figures,
-        calls: 40,
-        errors: 0,
-        errorRate: 0,
-        toolkit: "weather",
-        tool: "weather.forecast",
-        trend: [0, 0, 0, 0],
-      },
-    ],
-  },
-});

@@ -22,7 +22,6 @@ import {
   stateAt,
   status,
   tools,
-  worktrees,
 } from "./moments.ts";
 
 const size = { columns: 80, rows: 24 };
@@ -178,9 +177,9 @@ test("? opens and closes help; F1 does while typing", () => {
 
 test("digits, Tab and Shift-Tab switch screens", () => {
   expect(type([features], "4").state.screen).toBe("approvals");
-  expect(type([features], "\t\t").state.screen).toBe("lisp");
+  expect(type([features], "\t\t").state.screen).toBe("servers");
   expect(type([features], "\u001b[Z").state.screen).toBe("approvals");
-  expect(type([features], "7\r(\u001b1").state.screen).toBe("servers");
+  expect(type([features], "3\r(\u001b1").state.screen).toBe("servers");
 });
 
 test("documents can be switched, scrolled to their end and edited", () => {
@@ -297,7 +296,7 @@ test("no key is listed twice", () => {
   const open = type([tools, intended({ kind: "go", screen: "tools" })], "/weather\r");
   for (const { state, view } of [
     open,
-    type([features, worktrees], ""),
+    type([features], ""),
     type([{ kind: "run started", run: runOf() }, question], ""),
   ]) {
     const keys = bindingsOf({ state, view, now }).flatMap((binding) => binding.keys);
@@ -369,58 +368,13 @@ test("pending calls are answered with one key", () => {
   expect(type(waiting, "n").acts).toEqual([{ kind: "approve", token: "a1", answer: "no" }]);
 });
 
-test("every feature can use a worktree, even without a branch", () => {
-  const [first] = stateAt(size, [features]).features.items;
-  if (!first) throw new Error("there is no feature");
-  const unbranched: TuiEvent = { kind: "features", items: [{ ...first, branch: undefined }] };
-  expect(type([unbranched], "w").acts).toEqual([{ kind: "switch worktree", feature: first.name }]);
-});
-
-test("only an existing worktree can be deleted, after confirmation", () => {
-  expect(type([features, worktrees], "d").acts).toEqual([
-    { kind: "delete worktree", path: "/home/ada/photo-albums/.worktrees/001" },
-  ]);
-  expect(type([features, worktrees], "jd").acts).toHaveLength(1);
+test("a confirmation takes y and Esc", () => {
   const asked: readonly TuiEvent[] = [
-    features,
-    { kind: "confirm", confirmation: { message: "Delete it?", intention: { kind: "quit" } } },
+    { kind: "run started", run: runOf() },
+    intended({ kind: "quit" }),
   ];
   expect(type(asked, "y").acts).toEqual([{ kind: "confirm", isYes: true }]);
   expect(type(asked, "\u001b").acts).toEqual([{ kind: "confirm", isYes: false }]);
-});
-
-test("Lisp: scrolling back ends at the first entry", () => {
-  const told: TuiEvent = {
-    kind: "evaluated",
-    run: "l1",
-    text: Array.from({ length: 20 }, (_value, at) => `line ${at}`).join("\n"),
-    isError: false,
-  };
-  const entry: TuiEvent = {
-    kind: "run started",
-    run: runOf({ id: "l1", kind: "lisp", about: "(f)" }),
-  };
-  expect(
-    type([tools, intended({ kind: "go", screen: "lisp" }), entry, told], "\u001b[5~".repeat(9))
-      .state.scrolls.lisp,
-  ).toBe(8);
-});
-
-test("Lisp: Enter evaluates a complete form or continues an open one; Up recalls forms", () => {
-  const lisp = intended({ kind: "go", screen: "lisp" });
-  expect(type([tools, lisp], '\r(f ")"\r').state.lisp.input).toBe('(f ")"\n');
-  expect(type([tools, lisp], "\r(f #\\( 1) ; (\r").acts.at(-2)).toEqual({ kind: "evaluate" });
-  const entry = (id: string, code: string): TuiEvent => ({
-    kind: "run started",
-    run: runOf({ id, kind: "lisp", about: code }),
-  });
-  expect(
-    type([tools, lisp, entry("1", "(one)"), entry("2", "(two)")], "\rdra\u001b[A\u001b[A").state
-      .lisp.input,
-  ).toBe("(one)");
-  expect(type([tools, lisp, entry("1", "(one)")], "\rdra\u001b[A\u001b[Bft").state.lisp.input).toBe(
-    "draft",
-  );
 });
 
 test("when the selected call is gone, a key press approves no other", () => {

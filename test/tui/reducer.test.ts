@@ -35,7 +35,6 @@ function feature(name: string, files: readonly string[] = ["spec.md"]): FeatureV
     name,
     number: name.slice(0, 3),
     directory,
-    branch: undefined,
     phase: "plan",
     tasks: undefined,
     files,
@@ -194,37 +193,7 @@ test("the hall's own screens are there only for a hall", () => {
   });
   expect(screensOf(foreign)).not.toContain("approvals");
   expect(screensOf(initial)).toContain("approvals");
-  expect(after(wanted({ kind: "go", screen: "stats" }), foreign).screen).toBe("features");
-});
-
-test("a Lisp form gets its answer, and the session is kept", () => {
-  const state = after([
-    ...wanted(set("lisp", { input: "(+ 1 2)" })),
-    { kind: "run started", run: run("run_1", { kind: "lisp", about: "(+ 1 2)" }) },
-    { kind: "evaluated", run: "run_1", text: "3", isError: false, session: "s1", package: "MINE" },
-  ]);
-  expect(state.lisp).toMatchObject({
-    input: "",
-    session: "s1",
-    package: "MINE",
-    entries: [{ code: "(+ 1 2)", text: "3", state: "completed" }],
-  });
-});
-
-test("a Lisp form without an answer fails with the reason", () => {
-  const failure = {
-    kind: "cancelled",
-    message: "evaluate-lisp was cancelled",
-    hint: "r goes on.",
-    mayRetry: true,
-  } as const;
-  const state = after([
-    { kind: "run started", run: run("run_1", { kind: "lisp", about: "(loop)" }) },
-    { kind: "run ended", run: "run_1", state: { kind: "cancelled", endedAt: 1, failure } },
-  ]);
-  expect(state.lisp.entries).toMatchObject([
-    { code: "(loop)", text: "evaluate-lisp was cancelled\nr goes on.", state: "failed" },
-  ]);
+  expect(after(wanted({ kind: "go", screen: "approvals" }), foreign).screen).toBe("features");
 });
 
 test("repeated notices are shown once, and only the last are kept", () => {
@@ -242,7 +211,7 @@ test("repeated notices are shown once, and only the last are kept", () => {
 test("unchanged parts stay the same objects", () => {
   const next = after(wanted(set("agents", { task: "x" })));
   expect(next.tools).toBe(initial.tools);
-  expect(after(wanted({ kind: "evaluate" }))).toBe(initial);
+  expect(after(wanted({ kind: "call tool" }))).toBe(initial);
 });
 
 test("a ring keeps the newest lines and counts the rest", () => {

@@ -6,8 +6,8 @@ import type { ToolkitText } from "../../ranking/document.ts";
 import { likenessOf, type Profile, profileOf } from "../../ranking/likeness.ts";
 import { splitDocuments } from "../../ranking/split.ts";
 import type { Vectors } from "../../ranking/vectors.ts";
+import { readServerName } from "./domains.ts";
 import { describeGroups, type GroupText, type Part } from "./group-text.ts";
-import { readServerName } from "./products.ts";
 
 export interface GroupToolsOptions {
   readonly vectors?: Vectors | undefined;
@@ -52,7 +52,7 @@ export function groupTools(
     previous.length > 0
       ? place(snapshot, previous, count)
       : partition(snapshot, count ?? chooseCount(corpus.size));
-  const texts = describeGroups(parts, { reading: snapshot, toolkits, vectors });
+  const texts = describeGroups(parts, snapshot, vectors);
   return parts
     .map(({ documents }, at) => ({
       ...(texts[at] as GroupText),

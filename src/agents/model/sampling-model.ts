@@ -2,31 +2,25 @@ import { randomUUID } from "node:crypto";
 import type {
   LanguageModelV3CallOptions,
   LanguageModelV3Content,
-  LanguageModelV3FunctionTool,
   LanguageModelV3Message,
   LanguageModelV3ToolResultOutput,
 } from "@ai-sdk/provider";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { findObject, type Turn, type WholeModel } from "./turn.ts";
+import type { Turn, WholeModel } from "./turn.ts";
 
 /**
- * The client's own model as one more provider: each turn is a `sampling/createMessage`. Clients without
- * `sampling.tools` (before 2025-11-25) get the tools described in the prompt, and their model answers in JSON.
+ * The client's own model as one more provider: each turn is a `sampling/createMessage` with tools. `sample` sends the
+ * request and returns its result; it throws HallError.
  */
-export interface SamplingModelOptions {
-  /** True if the client declared `sampling.tools`. */
-  readonly hasTools: boolean;
-  /** Sends the request and returns its result. Throws HallError. */
-  sample(params: JsonObject): Promise<JsonObject>;
-}
-
-export function createSamplingModel({ hasTools, sample }: SamplingModelOptions): WholeModel {
+export function createSamplingModel(
+  sample: (params: JsonObject) => Promise<JsonObject>,
+): WholeModel {
   return {
     modelId: "the client's model",
     async answer(call) {
-      const params = hasTools ? writeWithTools(call) : writePlain(call);
+      const params = writeParams(call);
       const result = await sample(params);
-      const content = hasTools ? readParts(result) : readPlain(result);
+      const content = readParts(result);
       const hasCalls = content.some(({ type }) => type === "tool-call");
       const finish = result.stopReason === "maxTokens" ? "length" : "stop";
       return {
@@ -40,7 +34,7 @@ export function createSamplingModel({ hasTools, sample }: SamplingModelOptions):
 
 const tokensUsual = 4_096;
 
-function writeWithTools({
+function writeParams({
   prompt,
   tools = [],
   maxOutputTokens = tokensUsual,
@@ -132,78 +126,15 @@ function readParts({ content }: JsonObject): LanguageModelV3Content[] {
   return parts.flatMap((part): LanguageModelV3Content[] => {
     if (part.type === "text") return [{ type: "text", text: String(part.text ?? "") }];
     if (part.type !== "tool_use") return [];
-    return [toolCall(String(part.name ?? ""), part.input, String(part.id ?? randomUUID()))];
+    return [
+      {
+        type: "tool-call",
+        toolCallId: String(part.id ?? randomUUID()),
+        toolName: String(part.name ?? ""),
+        input: JSON.stringify(part.input ?? {}),
+      },
+    ];
   });
-}
-
-function toolCall(name: string, input: unknown, id: string): LanguageModelV3Content {
-  return { type: "tool-call", toolCallId: id, toolName: name, input: JSON.stringify(input ?? {}) };
-}
-
-/** For clients without tools: plain text messages, and a JSON protocol for the answer. */
-function writePlain({
-  prompt,
-  tools = [],
-  maxOutputTokens = tokensUsual,
-}: LanguageModelV3CallOptions): JsonObject {
-  const functions = tools.filter((tool) => tool.type === "function");
-  return {
-    systemPrompt: [systemOf(prompt), describeProtocol(functions)].filter(Boolean).join("\n\n"),
-    // One part per message: older clients know no lists.
-    messages: joinRoles(prompt.flatMap(writePlainMessage)).map(({ role, content }) => ({
-      role,
-      content: text(content.map((part) => part.text).join("\n\n")),
-    })),
-    maxTokens: maxOutputTokens,
-  };
-}
-
-function describeProtocol(tools: readonly LanguageModelV3FunctionTool[]): string {
-  if (tools.length === 0) return "";
-  const described = tools.map(
-    ({ name, description = "", inputSchema }) =>
-      `${name}: ${description}\n  arguments: ${JSON.stringify(inputSchema)}`,
-  );
-  return [
-    "Your tools:",
-    described.join("\n"),
-    'Answer with one JSON object and nothing else. To call tools: {"calls": [{"name": "…", "arguments": {…}}]}. When you are done: {"answer": "…"}.',
-  ].join("\n\n");
-}
-
-function writePlainMessage(message: LanguageModelV3Message): SamplingMessage[] {
-  if (message.role === "assistant") {
-    const calls = message.content
-      .filter((part) => part.type === "tool-call")
-      .map((part) => ({ name: part.toolName, arguments: part.input }));
-    const texts = message.content.filter((part) => part.type === "text");
-    const said =
-      calls.length > 0 ? { calls } : { answer: texts.map((part) => part.text).join("\n") };
-    return [{ role: "assistant", content: [text(JSON.stringify(said))] }];
-  }
-  if (message.role !== "tool") return writeMessage(message);
-  const content = message.content
-    .filter((part) => part.type === "tool-result")
-    .map(({ output, toolName }) => {
-      const failed = output.type === "error-text" ? `${toolName} failed:\n` : "";
-      return text(`${failed}${textOf(output)}`);
-    });
-  return [{ role: "user", content }];
-}
-
-/** Text that does not follow the protocol is the answer itself. */
-function readPlain(result: JsonObject): LanguageModelV3Content[] {
-  const words = readParts(result)
-    .flatMap((part) => (part.type === "text" ? [part.text] : []))
-    .join("\n");
-  const parsed = findObject(words);
-  const listed = Array.isArray(parsed?.calls) ? parsed.calls : [parsed?.call];
-  const calls = listed.filter(isObject);
-  if (calls.length > 0)
-    return calls.map(({ name, arguments: args }) =>
-      toolCall(String(name ?? ""), args, randomUUID()),
-    );
-  return [{ type: "text", text: typeof parsed?.answer === "string" ? parsed.answer : words }];
 }
 
 /** Clients do not report usage. Four characters are about a token. */

@@ -114,7 +114,7 @@ interface Chosen {
   readonly task: string;
 }
 
-/** The first word may name an agent. Throws NOT_FOUND if there are no agents, if the word is a misspelt one, and if none fits. */
+/** The first word may name an agent. Throws NOT_FOUND if there are no agents, if it names an unknown one, and if none fits. */
 async function chooseAgent(client: HallClient, words: readonly string[]): Promise<Chosen> {
   const agents = (await client.list("tools/list", "tools", "agents"))
     .map(({ name }) => String(name))
@@ -134,14 +134,6 @@ async function chooseAgent(client: HallClient, words: readonly string[]): Promis
   }
   if (/^[\w-]+_agent$/.test(first))
     throw new HallError("NOT_FOUND", `unknown agent "${first}" (known: ${agents.join(", ")})`);
-  const nearly =
-    rest.length > 0
-      ? agents.find((name) => isNearly(agentName(first.toLowerCase()), name))
-      : undefined;
-  if (nearly !== undefined)
-    throw new HallError("NOT_FOUND", `unknown agent "${first}"; did you mean ${nearly}?`, {
-      hint: "If the word belongs to the task, quote the whole task.",
-    });
   const task = words.join(" ");
   const { votes } = await voteForGroups(client, task);
   // An agent whose tools do not fit says so itself, and its model may know better.
@@ -150,15 +142,6 @@ async function chooseAgent(client: HallClient, words: readonly string[]): Promis
   throw new HallError("NOT_FOUND", "no agent fits this task", {
     next: [{ do: "run-command", command: `ask ${agents[0]} ${quoteWord(task)}` }],
   });
-}
-
-/** At most one letter added, removed or changed: "calculate" does not mean calculator_agent. */
-function isNearly(word: string, name: string): boolean {
-  if (word === name || Math.abs(word.length - name.length) > 1) return false;
-  let same = 0;
-  while (same < word.length && word[same] === name[same]) same++;
-  const [a, b] = [word.slice(same), name.slice(same)];
-  return a.slice(1) === b.slice(1) || a.slice(1) === b || a === b.slice(1);
 }
 
 /** One line for each step; repeated messages only report elapsed time. */

@@ -125,18 +125,6 @@ function round(number: number): string {
   return String(Math.round(number * 100) / 100);
 }
 
-const levels = "▁▂▃▄▅▆▇█";
-
-/** Values as a row of bars; neighbours are added up until they fit. */
-export function sparkline(values: readonly number[], columns: number): string {
-  const each = Math.max(1, Math.ceil(values.length / Math.max(1, columns)));
-  const sums: number[] = [];
-  for (let at = 0; at < values.length; at += each)
-    sums.push(values.slice(at, at + each).reduce((sum, value) => sum + value, 0));
-  const most = Math.max(...sums, 1e-9);
-  return sums.map((sum) => levels[Math.ceil((sum / most) * (levels.length - 1))]).join("");
-}
-
 /**
  * The end of a run's output, or the part scrolled to; an answer is shown from its start. Only visible
  * lines are laid out, whatever the ring holds. The scroll position is the number of the last visible

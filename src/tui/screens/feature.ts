@@ -15,15 +15,7 @@ import {
   type Screen,
   scrollBindings,
 } from "../view.ts";
-import {
-  describeWorktree,
-  draftBindings,
-  draftField,
-  draftLines,
-  nextStep,
-  nextStepBinding,
-  worktreeOf,
-} from "./features.ts";
+import { draftBindings, draftField, draftLines, nextStep, nextStepBinding } from "./features.ts";
 
 /** One feature: its documents and its next step. */
 export const featureScreen: Screen = {
@@ -59,7 +51,7 @@ export const featureScreen: Screen = {
     const draft = draftLines(state, view, columns);
     const room = { ...options, rows: rows - draft.length };
     return [
-      titleLine(feature, state),
+      titleLine(feature),
       documentsLine(feature, opened, columns),
       [],
       ...fitRows(documentLines(opened, room), room.rows - headRows),
@@ -90,13 +82,11 @@ function scrollName({ name, document }: FeatureState): string {
   return `document ${name}/${document}`;
 }
 
-function titleLine(feature: FeatureView, state: TuiState): Line {
-  const { name, phase, tasks, branch, openQuestions } = feature;
+function titleLine(feature: FeatureView): Line {
+  const { name, phase, tasks, openQuestions } = feature;
   const more = [
     tasks && `${tasks.done}/${tasks.total} tasks`,
     openQuestions > 0 && `${openQuestions} open`,
-    branch === undefined ? "no branch" : `branch ${branch}`,
-    describeWorktree(worktreeOf(state, feature)),
   ].filter(Boolean);
   const isDone = phase === "done";
   return [

@@ -5,13 +5,7 @@ import { textFieldLines } from "../parts/form.ts";
 import { type Line, textLine } from "../parts/line.ts";
 import { loadLines } from "../parts/run.ts";
 import { type Column, tableLines } from "../parts/table.ts";
-import {
-  type FeatureView,
-  type StepDraft,
-  stepNames,
-  type TuiState,
-  type Worktree,
-} from "../state.ts";
+import { type FeatureView, type StepDraft, stepNames, type TuiState } from "../state.ts";
 import { stepBindings, steps } from "../steps.ts";
 import {
   bindingsFrom,
@@ -22,7 +16,7 @@ import {
   type View,
 } from "../view.ts";
 
-/** All features of the project, with their next steps and worktrees. */
+/** All features of the project, with their next steps. */
 export const featuresScreen: Screen = {
   title: "Features",
 
@@ -35,7 +29,6 @@ export const featuresScreen: Screen = {
       on("n", "new feature", set("features", { draft: newFeature })),
       feature && nextStepBinding("s", feature),
       stepBindings(state, feature),
-      feature && worktreeBindings(state, feature),
       selectBindings(items, ({ name }) => name === selected, {
         select: ({ name }) => set("features", { selected: name }),
       }),
@@ -54,7 +47,7 @@ export const featuresScreen: Screen = {
     ];
     const none = "No features yet. Press n and describe the first one.";
     const table = tableLines({
-      columns: columnsOf(state, columns),
+      columns: tableColumns,
       items,
       isSelected: ({ name }) => name === selected,
       width: columns,
@@ -94,23 +87,6 @@ function selectedFeature({ features: { items, selected } }: TuiState): FeatureVi
   return items.find(({ name }) => name === selected);
 }
 
-export function worktreeOf({ worktrees }: TuiState, { branch }: FeatureView): Worktree | undefined {
-  if (branch === undefined) return undefined;
-  return worktrees.items.find((worktree) => worktree.branch === branch);
-}
-
-function worktreeBindings(state: TuiState, feature: FeatureView): readonly KeyBinding[] {
-  const worktree = worktreeOf(state, feature);
-  const isElsewhere = state.features.folder !== state.target.folder;
-  return bindingsFrom(
-    on("w", "use its worktree", { kind: "switch worktree", feature: feature.name }),
-    isElsewhere && on("m", "use the main folder", { kind: "switch worktree", feature: undefined }),
-    worktree &&
-      !worktree.isMain &&
-      on("d", "delete its worktree", { kind: "delete worktree", path: worktree.path }),
-  );
-}
-
 export function nextStepBinding(keys: string, feature: FeatureView): KeyBinding | undefined {
   if (feature.phase === "done") return undefined;
   return on(keys, `next step: ${nextStep(feature)}`, { kind: "run step", feature: feature.name });
@@ -120,63 +96,35 @@ export function nextStep({ phase, run }: FeatureView): string {
   return run && !run.isAtWork ? `resume ${run.step}` : phase;
 }
 
-function columnsOf(state: TuiState, width: number): readonly Column<FeatureView>[] {
-  const isWide = width >= 100;
-  const hasGit = width >= gitColumnsMin && state.worktrees.items.length > 0;
-  const shortName = ({ name, number }: FeatureView): string =>
-    name.startsWith(`${number}-`) ? name.slice(number.length + 1) : name;
-  return [
-    { title: "No.", width: 4, text: ({ number, isActive }) => number + (isActive ? "*" : "") },
-    { title: "feature", text: shortName },
-    ...(hasGit ? [branchColumn(isWide)] : []),
-    {
-      title: "next step",
-      width: 10,
-      text: "phase",
-      role: ({ phase }) => (phase === "done" ? "good" : "accent"),
-    },
-    {
-      title: "tasks",
-      width: 7,
-      side: "left",
-      text: ({ tasks }) => (tasks ? `${tasks.done}/${tasks.total}` : ""),
-    },
-    ...(hasGit ? [worktreeColumn(state, isWide)] : []),
-  ];
-}
+const shortName = ({ name, number }: FeatureView): string =>
+  name.startsWith(`${number}-`) ? name.slice(number.length + 1) : name;
 
-/** A narrower list keeps only what every project has. */
-const gitColumnsMin = 76;
-
-function branchColumn(isWide: boolean): Column<FeatureView> {
-  return { title: "branch", width: isWide ? 30 : 18, text: ({ branch }) => branch ?? "none" };
-}
-
-function worktreeColumn(state: TuiState, isWide: boolean): Column<FeatureView> {
-  const text = (feature: FeatureView): string => describeWorktree(worktreeOf(state, feature));
-  return { title: "worktree", width: isWide ? 16 : 12, text };
-}
-
-export function describeWorktree(worktree: Worktree | undefined): string {
-  if (!worktree) return "";
-  const { isDirty, ahead, behind, isCurrent } = worktree;
-  const distance = `${ahead ? ` ↑${ahead}` : ""}${behind ? ` ↓${behind}` : ""}`;
-  return `${isCurrent ? "*" : ""}${isDirty ? "dirty" : "clean"}${distance}`;
-}
+const tableColumns: readonly Column<FeatureView>[] = [
+  { title: "No.", width: 4, text: ({ number, isActive }) => number + (isActive ? "*" : "") },
+  { title: "feature", text: shortName },
+  {
+    title: "next step",
+    width: 10,
+    text: "phase",
+    role: ({ phase }) => (phase === "done" ? "good" : "accent"),
+  },
+  {
+    title: "tasks",
+    width: 7,
+    side: "left",
+    text: ({ tasks }) => (tasks ? `${tasks.done}/${tasks.total}` : ""),
+  },
+];
 
 function detailLines(state: TuiState): readonly Line[] {
-  const folder: Line = [
-    { text: "working folder: ", role: "quiet" },
-    { text: state.features.folder },
-  ];
   const feature = selectedFeature(state);
-  if (!feature) return [folder];
+  if (!feature) return [];
   const { run, openQuestions } = feature;
   const running = run?.isAtWork && `${run.step} is running`;
   const interrupted = run && !run.isAtWork && `${run.step} was interrupted; s resumes it`;
   const open = openQuestions > 0 && plural(openQuestions, "open question");
   const notes = [running, interrupted, open].filter((text) => typeof text === "string");
-  return [folder, ...notes.map((text) => textLine(text, "warning"))];
+  return notes.map((text) => textLine(text, "warning"));
 }
 
 function missingLines(lacking: readonly string[]): readonly Line[] {

@@ -4,10 +4,8 @@ import { agentsScreen } from "./agents.ts";
 import { approvalsScreen } from "./approvals.ts";
 import { featureScreen } from "./feature.ts";
 import { featuresScreen } from "./features.ts";
-import { lispScreen } from "./lisp.ts";
 import { runScreen } from "./run.ts";
 import { serversScreen } from "./servers.ts";
-import { statsScreen } from "./stats.ts";
 import { toolsScreen } from "./tools.ts";
 
 export const screens: Readonly<Record<ScreenName, Screen>> = {
@@ -16,8 +14,6 @@ export const screens: Readonly<Record<ScreenName, Screen>> = {
   run: runScreen,
   tools: toolsScreen,
   agents: agentsScreen,
-  lisp: lispScreen,
   servers: serversScreen,
   approvals: approvalsScreen,
-  stats: statsScreen,
 };
