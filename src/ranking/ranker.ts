@@ -99,7 +99,7 @@ function clampLimit(limit = 10): number {
 }
 
 /** Lower than in the first stage, because the alignment covers most of the same evidence. */
-const rerankWeights = { bm25: 0.5, tfidf: 0.5, matched: 4, name: 0.3, description: 1 };
+const rerankWeights = { bm25: 0.5, tfidf: 0.5, matched: 4, name: 0.3, description: 0.8 };
 const scoreMax = Object.values(rerankWeights).reduce((sum, weight) => sum + weight, weights.cosine);
 
 /** Reranks the best documents by word alignment, which needs vectors. */
