@@ -1,8 +1,8 @@
-// Reranking: how well does the nearest word of a tool match each word of a query? Sums of vectors blur a
-// text; here "rename" still matches "move", and a word without a match costs its weight.
+// Reranking: how well does the nearest word of a tool match each word of a query, and the reverse? Sums of
+// vectors blur a text; here "rename" still matches "move", and a word without a match costs its weight.
 
 import type { CorpusSnapshot } from "./corpus.ts";
-import { fields, fieldWeights } from "./document.ts";
+import { type Field, fields, fieldWeights } from "./document.ts";
 import type { DocumentCounts } from "./postings.ts";
 import type { QueryScores } from "./scores.ts";
 import { likenessLeast, type Vectors } from "./vectors.ts";
@@ -14,13 +14,21 @@ const weighedTermsMin = 9;
 /** How well a synonym matches. */
 const synonymMatch = 0.8;
 
-/** For each document the share of the query it matches, from 0 to 1, weighted by rarity. */
+/** Shares from 0 to 1, weighted by rarity. */
+export interface Alignment {
+  /** The share of the query that the document matches. */
+  readonly matched: number;
+  /** The shares of the tool's name and of its description that the query matches. */
+  readonly name: number;
+  readonly description: number;
+}
+
 export function alignAll(
   documents: readonly number[],
   { terms, clauses }: Pick<QueryScores, "terms" | "clauses">,
   snapshot: CorpusSnapshot,
   vectors: Vectors,
-): number[] {
+): Alignment[] {
   const counted = documents.map((document) => {
     const { entry, at } = snapshot.locate(document);
     return entry.documents[at] as DocumentCounts;
@@ -42,11 +50,42 @@ export function alignAll(
     findBestMatches(each, matches, values);
     for (let term = 0; term < values.length; term++)
       values[term] = (values[term] as number) * (rarities[term] as number);
-    return parts.reduce(
-      (most, part, at) => Math.max(most, sumOf(part, values) * (scales[at] as number)),
-      0,
-    );
+    return {
+      matched: parts.reduce(
+        (most, part, at) => Math.max(most, sumOf(part, values) * (scales[at] as number)),
+        0,
+      ),
+      name: coverageOf("name", each, matches, terms.length, snapshot),
+      description: coverageOf("description", each, matches, terms.length, snapshot),
+    };
   });
+}
+
+/** A description says first what a tool does; details follow. */
+const coveredWordsMax = 12;
+
+function coverageOf(
+  field: Field,
+  { words, counts }: DocumentCounts,
+  { table, starts }: MatchTable,
+  termCount: number,
+  { postings }: CorpusSnapshot,
+): number {
+  const column = fields.indexOf(field);
+  let [covered, total] = [0, 0];
+  for (let at = 0, read = 0; at < words.length && read < coveredWordsMax; at++) {
+    if (counts[at * fields.length + column] === 0) continue;
+    read++;
+    const word = words[at] as number;
+    const rarity = postings.rarityOf(word);
+    total += rarity;
+    const start = starts[word] as number;
+    let best = 0;
+    for (let term = 0; start >= 0 && term < termCount; term++)
+      best = Math.max(best, table[start + term] as number);
+    covered += rarity * best;
+  }
+  return total === 0 ? 0 : covered / total;
 }
 
 /** How well words of documents match the terms of a query: one row for each word. One table, since many small ones cost more to allocate than to fill. */

@@ -1,7 +1,7 @@
 // Ranks tools for a task. All are scored by BM25 over weighted fields, TF-IDF with a stronger length penalty
 // and the cosine of word vectors; the best are reranked word by word. See docs/decisions/0010-ranking.md.
 
-import { alignAll } from "./alignment.ts";
+import { type Alignment, alignAll } from "./alignment.ts";
 import { type CorpusSnapshot, createCorpus, type Steps } from "./corpus.ts";
 import { type Field, fields, type ToolkitText } from "./document.ts";
 import type { DocumentCounts } from "./postings.ts";
@@ -99,9 +99,8 @@ function clampLimit(limit = 10): number {
 }
 
 /** Lower than in the first stage, because the alignment covers most of the same evidence. */
-const rerankWeights = { bm25: 0.5, tfidf: 0.5, alignment: 4 };
-const scoreMax =
-  rerankWeights.bm25 + rerankWeights.tfidf + weights.cosine + rerankWeights.alignment;
+const rerankWeights = { bm25: 0.5, tfidf: 0.5, matched: 4, name: 0.3, description: 0.8 };
+const scoreMax = Object.values(rerankWeights).reduce((sum, weight) => sum + weight, weights.cosine);
 
 /** Reranks the best documents by word alignment, which needs vectors. */
 function rerank(
@@ -116,7 +115,7 @@ function rerank(
     (weights.bm25 - rerankWeights.bm25) / scores.best.bm25,
     (weights.tfidf - rerankWeights.tfidf) / scores.best.tfidf,
   ];
-  const shares = alignAll(
+  const alignments = alignAll(
     best.map(({ document }) => document),
     scores,
     snapshot,
@@ -127,8 +126,16 @@ function rerank(
       score -
       lessBm25 * (scores.bm25[document] as number) -
       lessTfidf * (scores.tfidf[document] as number);
-    const agreement = agreementOf(verbs, document, snapshot);
-    return { document, score: rest + rerankWeights.alignment * (shares[at] as number) + agreement };
+    const { matched, name, description } = alignments[at] as Alignment;
+    return {
+      document,
+      score:
+        rest +
+        rerankWeights.matched * matched +
+        rerankWeights.name * name +
+        rerankWeights.description * description +
+        agreementOf(verbs, document, snapshot),
+    };
   });
   if (scores.terms.length >= priorTermsMin) addServerPrior(scored, snapshot);
   return scored.sort((a, b) => b.score - a.score || a.document - b.document);

@@ -114,8 +114,11 @@ function boundScores(
   queryVectors: readonly Float32Array[],
   { signs, buffers: { bounds } }: CorpusSnapshot,
 ): Float64Array {
-  bounds.set(sums);
-  const dimensions = queryVectors[0]?.length ?? 0;
+  const dimensions = queryVectors[0]?.length;
+  if (dimensions === undefined) {
+    bounds.set(sums);
+    return bounds;
+  }
   const width = signsWidth(dimensions);
   const reach = Float64Array.from({ length: dimensions + 1 }, (_, differing) =>
     Math.max(
@@ -123,13 +126,12 @@ function boundScores(
       weights.cosine * expectedCosine(Math.max(0, differing / dimensions - differingMore)),
     ),
   );
-  for (const vector of queryVectors) {
-    const own = signsOf(vector, dimensions);
-    for (let document = 0; document < sums.length; document++) {
-      const differing = countDiffering(signs, document * width, own, 0, width);
-      const bound = (sums[document] as number) + (reach[differing] as number);
-      if (bound > (bounds[document] as number)) bounds[document] = bound;
-    }
+  const own = Int32Array.from(queryVectors.flatMap((each) => [...signsOf(each, dimensions)]));
+  for (let document = 0; document < sums.length; document++) {
+    let least = dimensions;
+    for (let from = 0; from < own.length; from += width)
+      least = Math.min(least, countDiffering(signs, document * width, own, from, width));
+    bounds[document] = (sums[document] as number) + (reach[least] as number);
   }
   return bounds;
 }
