@@ -112,11 +112,5 @@ export const bool = (truth: boolean): Sym => (truth ? T : NIL);
 export const isKeyword = (value: Value | undefined, name: string): boolean =>
   value instanceof Sym && value.pkg === sharedKeywords && value.name === name;
 
-/** The value after a keyword in a property list. */
-export function optionOf(options: readonly Value[], name: string): Value | undefined {
-  const at = options.findIndex((item, index) => index % 2 === 0 && isKeyword(item, name));
-  return at < 0 ? undefined : options[at + 1];
-}
-
 /** A list of names, written as one text. */
 export const words = (text: string): string[] => text.trim().split(/\s+/);

@@ -175,7 +175,7 @@ function callAcross(
   return results;
 }
 
-export function callAt(
+function callAt(
   m: Machine,
   fn: ReturnType<Machine["fn"]>,
   columns: readonly (readonly Value[])[],

@@ -102,7 +102,7 @@ const listed = (value: Value): Value[] =>
 // Operations on packages. Two symbols of the same name conflict in a package, unless one is shadowing.
 
 /** Signals an error for an unknown package. */
-export function getPackage(m: Machine, designator: Value): Package {
+function getPackage(m: Machine, designator: Value): Package {
   const found = findPackage(m, designator);
   if (found !== undefined) return found;
   return m.error("PACKAGE-ERROR", {

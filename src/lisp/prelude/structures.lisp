@@ -3,7 +3,7 @@
 ;;; functions, so that initforms see the lexical environment. Structures that are lists or vectors use ordinary
 ;;; functions only.
 
-(defmacro defstruct (name-and-options &rest slots)
+(defmacro defstruct (&optional name-and-options &rest slots)
   (let* ((structure (%structure name-and-options slots))
          (name (getf structure :name)))
     (setf (get '%structure name) structure)
