@@ -20,6 +20,8 @@ beforeAll(async () => {
 afterAll(() => built.remove());
 
 const still = { still: "here" };
+/** As in src/server/http/listener.ts. */
+const headersMsMax = 10_000;
 
 /** Calls one after the other, each answered. */
 async function callMany(hall: LoadHall, count: number): Promise<void> {
@@ -29,16 +31,24 @@ async function callMany(hall: LoadHall, count: number): Promise<void> {
 
 test("a thousand connections that send their headers slowly do not keep others from being served", async () => {
   await using hall = await startLoadHall(built.script);
+  const startedAt = performance.now();
   const slow = await Promise.all(Array.from({ length: 1_000 }, () => dial(hall)));
+  let early = 0;
   for (const socket of slow)
-    socket.on("error", () => {}).write("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ");
+    socket
+      .on("error", () => {})
+      .once("close", () => {
+        // A busy machine may need longer for the calls than the hall waits for headers.
+        if (performance.now() - startedAt < headersMsMax) early++;
+      })
+      .write("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ");
   let turn = 0;
   const dribble = setInterval(() => {
     for (let n = 0; n < 20; n++) slow[turn++ % slow.length]?.write("x");
   }, 20);
   await callMany(hall, 300);
   clearInterval(dribble);
-  expect(slow.filter((socket) => !socket.destroyed)).toHaveLength(1_000);
+  expect(early).toBe(0);
 });
 
 test("a thousand connections that are never used again cost less than 10 MB", async () => {
