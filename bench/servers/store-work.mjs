@@ -111,7 +111,12 @@ function threadMicroseconds() {
 /** As many as the writer takes: nothing is added while it is full. */
 async function sustain() {
   const store = open();
-  while (!(await store.flush().then(() => true, () => false)));
+  while (
+    !(await store.flush().then(
+      () => true,
+      () => false,
+    ))
+  );
   const started = performance.now();
   for (let i = 0; i < rows; i++) {
     store.calls.add({ ...rowOf(i), at: Date.now() });
@@ -119,7 +124,12 @@ async function sustain() {
     if (store.isFull) await drained(store);
   }
   // Whoever waits for a row gives up after 2 s; the rows are written nevertheless.
-  while (!(await store.flush().then(() => true, () => false)));
+  while (
+    !(await store.flush().then(
+      () => true,
+      () => false,
+    ))
+  );
   const seconds = (performance.now() - started) / 1_000;
   await store.close();
   return { perSecond: rows / seconds };
