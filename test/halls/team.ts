@@ -43,8 +43,6 @@ export interface Team extends AsyncDisposable {
     hall: number,
     ...args: string[]
   ): Promise<{ code: number | null; stdout: string; stderr: string }>;
-  /** Of programs on the machine of one hall. */
-  environment(hall: number): NodeJS.ProcessEnv;
   /** Starts a hall again that has ended. */
   restart(hall: number): Promise<void>;
 }
@@ -113,17 +111,15 @@ export async function startTeam(
     };
   };
 
-  async function start(index: number): Promise<ServeProcess> {
-    const process = watchProcess([programs[index] ?? cli, "serve", "--port", "0", "--json"], {
+  async function open(index: number): Promise<TestHall> {
+    // With a user's config, halls print the balancer's address instead of their own.
+    const port = user ? await freePort() : 0;
+    const process = watchProcess([programs[index] ?? cli, "serve", "--port", `${port}`, "--json"], {
       cwd: project,
       env: environment(index),
     });
-    await process.firstLine;
-    return process;
-  }
-  async function open(index: number): Promise<TestHall> {
-    const process = await start(index);
-    const { url } = JSON.parse(await process.firstLine);
+    const { url: printed } = JSON.parse(await process.firstLine);
+    const url = user ? `http://127.0.0.1:${port}` : printed;
     return { process, url, proxy: proxies[index] as DatabaseProxy, isOpen: true };
   }
   const run: Team["run"] = async (index, ...args) => {
@@ -148,7 +144,6 @@ export async function startTeam(
     storeKey,
     done: () => readFileSync(file, "utf8").split("\n").filter(Boolean),
     run,
-    environment,
     async restart(index) {
       await halls[index]?.process[Symbol.asyncDispose]();
       halls[index] = await open(index);
@@ -160,6 +155,15 @@ export async function startTeam(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address ? address.port : 0;
 }
 
 /** Short, because the path of a socket has a limit. */
