@@ -96,6 +96,7 @@ export function createFleet(options: FleetOptions): Fleet {
   /** Serialises changes: a server may take seconds to stop, and the config may change again meanwhile. */
   const inOrder = createInOrder();
   const slots = createSlots(installationsMax);
+  const { configOf, stateOf, tokenStore, createAuthorizer } = createCredentials(options);
   let isClosed = false;
 
   async function start(name: string, config: ConfiguredServers[string] | undefined): Promise<void> {
@@ -133,48 +134,6 @@ export function createFleet(options: FleetOptions): Fleet {
       changed: () => options.changed?.(),
       mayStart: (source, installed) => options.mayStart?.(name, source, installed),
       ...other,
-    });
-  }
-
-  async function configOf(config: ServerConfig, person: string): Promise<ServerConfig> {
-    const { readPersonal, withPersonal } = await import("../config/secrets.ts");
-    const { secretStore: store = openSecretStore() } = options;
-    const wanted = { names: config.perPerson ?? [], person };
-    const values = await readPersonal(wanted, { folder: process.cwd(), store });
-    for (const value of Object.values(values)) options.secrets?.add(value);
-    return withPersonal(config, values);
-  }
-
-  async function stateOf(config: ServerConfig, person: string): Promise<string> {
-    const { secretStore = openSecretStore() } = options;
-    const target = loginTarget(config);
-    const logins = target?.oauth?.perPerson && (await tokenStore(target.url, person).read());
-    const secrets = config.perPerson
-      ? secretStore.list().filter((secret) => secret.person === person)
-      : [];
-    return hashOf([logins ?? null, secrets.map(({ changedAt }) => changedAt)]);
-  }
-
-  function tokenStore(url: string, person?: string): TokenStore {
-    const { tokenFolder: folder, sharedLogins: shared } = options;
-    return createTokenStore(url, { folder, person, shared });
-  }
-
-  /** A server with its own Authorization header needs no OAuth. */
-  function createAuthorizer(
-    name: string,
-    config: ServerConfig,
-    person?: string,
-  ): Authorizer | undefined {
-    const target = loginTarget(config);
-    if (!target || Object.keys(target.headers).some((key) => key.toLowerCase() === "authorization"))
-      return undefined;
-    return createOAuth({
-      name,
-      config: target,
-      person,
-      store: tokenStore(target.url, person),
-      secrets: options.secrets,
     });
   }
 
@@ -233,4 +192,53 @@ export function createFleet(options: FleetOptions): Fleet {
         guard.close();
       }),
   };
+}
+
+/** Logins and secrets of the servers, shared or of single people. */
+function createCredentials(
+  options: Pick<FleetOptions, "secrets" | "secretStore" | "sharedLogins" | "tokenFolder">,
+) {
+  async function configOf(config: ServerConfig, person: string): Promise<ServerConfig> {
+    const { readPersonal, withPersonal } = await import("../config/secrets.ts");
+    const { secretStore: store = openSecretStore() } = options;
+    const wanted = { names: config.perPerson ?? [], person };
+    const values = await readPersonal(wanted, { folder: process.cwd(), store });
+    for (const value of Object.values(values)) options.secrets?.add(value);
+    return withPersonal(config, values);
+  }
+
+  async function stateOf(config: ServerConfig, person: string): Promise<string> {
+    const { secretStore = openSecretStore() } = options;
+    const target = loginTarget(config);
+    const logins = target?.oauth?.perPerson && (await tokenStore(target.url, person).read());
+    const secrets = config.perPerson
+      ? secretStore.list().filter((secret) => secret.person === person)
+      : [];
+    return hashOf([logins ?? null, secrets.map(({ changedAt }) => changedAt)]);
+  }
+
+  function tokenStore(url: string, person?: string): TokenStore {
+    const { tokenFolder: folder, sharedLogins: shared } = options;
+    return createTokenStore(url, { folder, person, shared });
+  }
+
+  /** A server with its own Authorization header needs no OAuth. */
+  function createAuthorizer(
+    name: string,
+    config: ServerConfig,
+    person?: string,
+  ): Authorizer | undefined {
+    const target = loginTarget(config);
+    if (!target || Object.keys(target.headers).some((key) => key.toLowerCase() === "authorization"))
+      return undefined;
+    return createOAuth({
+      name,
+      config: target,
+      person,
+      store: tokenStore(target.url, person),
+      secrets: options.secrets,
+    });
+  }
+
+  return { configOf, stateOf, tokenStore, createAuthorizer };
 }

@@ -1,6 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
 import { formatBytes } from "../base/text.ts";
+import { Batch } from "./batch.ts";
 import type { Channel, Limits, Outgoing } from "./channel.ts";
 import {
   type CallParams,
@@ -24,7 +25,6 @@ import {
 import {
   type AnswerFrame,
   type AskOptions,
-  Batch,
   Exchange,
   type Explain,
   PendingRequests,
