@@ -1,19 +1,16 @@
-// Names and descriptions of groups: the domain, the tools, the servers. People and models may rewrite them; they must be
+// Names and descriptions of groups: the domain, the actions, the servers. People and models may rewrite them; they must be
 // good enough to choose an agent by.
 
 import type { CorpusSnapshot } from "../../ranking/corpus.ts";
+import type { ToolkitText } from "../../ranking/document.ts";
 import { likenessOf, type Profile, profileOf, profileOfText } from "../../ranking/likeness.ts";
 import type { Vectors } from "../../ranking/vectors.ts";
 import { verbClassesOf } from "../../ranking/verbs.ts";
 import { splitRuns } from "../../ranking/words.ts";
+import { vague } from "./actions.ts";
 import { type Domain, domains, readServerName } from "./domains.ts";
-
-/** A tool of a group. */
-interface Member {
-  readonly toolkit: string;
-  readonly name: string;
-  readonly profile: Profile;
-}
+import { chooseActions, formatActions, joinWords, type Member, thin } from "./group-actions.ts";
+import { pluralOf, readUsage, uncounted, type WordUsage } from "./usage.ts";
 
 /** The documents of a group; an existing group has a name. */
 export interface Part {
@@ -26,22 +23,37 @@ export interface Part {
 export interface GroupText {
   /** Unique, in lower case with underscores: `browser_automation`. */
   readonly name: string;
-  /** "Specialized agent for …: create_issue, … and 4 more of github." */
+  /** "Specialized agent for …; can …. Works with …." */
   readonly description: string;
+}
+
+export interface TextSources {
+  readonly reading: CorpusSnapshot;
+  readonly toolkits: readonly ToolkitText[];
+  readonly vectors?: Vectors | undefined;
 }
 
 export function describeGroups(
   parts: readonly Part[],
-  reading: CorpusSnapshot,
-  vectors: Vectors | undefined,
+  { reading, toolkits, vectors }: TextSources,
 ): GroupText[] {
+  const usage = readUsage({
+    texts: toolkits.flatMap(({ tools }) => tools.map(({ description }) => description ?? "")),
+    names: new Set(toolkits.flatMap(({ id }) => id.toLowerCase().split(/[^a-z0-9]+/))),
+    common: new Set(domains.flatMap(({ words }) => words.split(" "))),
+  });
+  const texts = new Map(
+    toolkits.flatMap(({ id, tools }) =>
+      tools.map(({ name, description }) => [`${id}.${name}`, description] as const),
+    ),
+  );
   const known = domains.map((domain) => ({
     ...domain,
     profile: profileOfText(domain.words, reading, vectors),
   }));
   const names = new Set(parts.flatMap(({ name }) => name ?? []));
   const groups = parts.map(({ documents }) =>
-    byToolkit(documents.map((document) => readTool(document, reading))),
+    byToolkit(documents.map((document) => readTool(document, reading, texts))),
   );
   return groups.map((toolkitsIn, at) => {
     const found = findDomains(byToolkit(thin(toolkitsIn.flat(), votersMax)), known);
@@ -54,7 +66,7 @@ export function describeGroups(
       mayBeRenamed && !sharesWord(before, propose(new Set())) && !sharesWord(before, free);
     const name = before === undefined || isOutdated ? free : before;
     names.add(name);
-    return { name, description: describe(toolkitsIn, found) };
+    return { name, description: describe(toolkitsIn, found, { reading, vectors, usage }) };
   });
 }
 
@@ -64,11 +76,16 @@ function sharesWord(name = "", proposed: string): boolean {
   return name.split("_").some((word) => words.includes(word));
 }
 
-function readTool(document: number, reading: CorpusSnapshot): Member {
+function readTool(
+  document: number,
+  reading: CorpusSnapshot,
+  texts: ReadonlyMap<string, string | undefined>,
+): Member {
   const { entry, at } = reading.locate(document);
   return {
     toolkit: entry.id,
     name: entry.tools[at] as string,
+    description: texts.get(entry.names[at] as string),
     profile: profileOf([document], reading),
   };
 }
@@ -184,28 +201,8 @@ function findTopics(members: readonly Member[], others: readonly Member[]): stri
     }))
     .filter(({ share, score }) => share >= topicShareMin && score > 0)
     .sort((a, b) => weightOf(b) - weightOf(a) || b.noun.length - a.noun.length)
-    .map(({ noun }) => pluralOf(noun));
+    .map(({ noun }) => (uncounted.has(noun) ? noun : pluralOf(noun)));
 }
-
-/** Nouns of tool names that have no plural. */
-const uncounted = new Set(
-  "access audio code content data email feedback health history info memory metadata music news output search security status storage text time traffic usage weather web".split(
-    " ",
-  ),
-);
-
-function pluralOf(noun: string): string {
-  if (uncounted.has(noun) || noun.endsWith("s")) return noun;
-  if (/(?:x|z|ch|sh)$/.test(noun)) return `${noun}es`;
-  return /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
-}
-
-/** Words that say nothing of a topic. */
-const vague = new Set(
-  "info detail data content id name item result tool status value all object url thing type input output request response action".split(
-    " ",
-  ),
-);
 
 /** The nouns of a tool's name, alone and with the noun that follows: neither verbs nor the product. */
 function nounsOf(name: string): readonly string[] {
@@ -275,79 +272,45 @@ function shortId(id: string): string {
 }
 
 /** A client reads up to ten descriptions, so they are short. */
-const charactersMax = { all: 420, toolkits: 90 };
+const charactersMax = { all: 350, toolkits: 90 };
 
-/** The subjects, as many tools as fit, and the servers. Tools keep their names: a task that names one reaches it. */
-function describe(toolkits: readonly (readonly Member[])[], found: readonly Found[]): string {
+interface WritingParts {
+  readonly reading: CorpusSnapshot;
+  readonly vectors: Vectors | undefined;
+  readonly usage: WordUsage;
+}
+
+function describe(
+  toolkits: readonly (readonly Member[])[],
+  found: readonly Found[],
+  parts: WritingParts,
+): string {
   const ids = [...new Set(toolkits.map(([member]) => shortId(member?.toolkit ?? "")))].filter(
     (id) => id !== "",
   );
-  const named = found.length > 0 ? joinWords(found.flatMap(({ subjects }) => subjects)) : "tasks";
-  const opening = `Specialized agent for ${named}`;
-  const ending = ids.length > 0 ? ` of ${listToolkits(ids)}.` : ".";
-  const room = charactersMax.all - `${opening}: ${ending}`.length;
-  const tools = listSome(chooseNames(toolkits), room);
-  return `${opening}${tools === "" ? "" : `: ${tools}`}${ending}`;
+  const subjects =
+    found.length > 0
+      ? joinWords(found.flatMap((domain) => domain.subjects))
+      : `the tools of ${listToolkits(ids)}`;
+  const opening = `Specialized agent for ${ids.length > 0 ? subjects : "general tasks"}`;
+  const ending = found.length > 0 && ids.length > 0 ? ` Works with ${listToolkits(ids)}.` : "";
+  const room = charactersMax.all - `${opening}; can .${ending}`.length;
+  const actions = chooseActions(toolkits.flat(), { ...parts, charactersMax: room });
+  const text = (): string =>
+    `${opening}${actions.length > 0 ? `; can ${formatActions(actions)}` : ""}.${ending}`;
+  // The words between the phrases count as well.
+  while (text().length > charactersMax.all && actions.length > 0) actions.pop();
+  return text();
 }
 
-const namesMax = 40;
-const candidatesMax = 200;
-
-/** The tools that together are most like all of the group, best first. A large toolkit must not hide the others. */
-function chooseNames(toolkits: readonly (readonly Member[])[]): readonly string[] {
-  const members = thin(
-    toolkits.flatMap((own) =>
-      own.map((member) => ({ ...member, weight: 1 / Math.sqrt(own.length) })),
-    ),
-    candidatesMax,
-  );
-  const likeness = members.map((one) =>
-    members.map((other) => (one === other ? 1 : likenessOf(one.profile, other.profile))),
-  );
-  const covered = members.map(() => 0);
-  const chosen: number[] = [];
-  while (chosen.length < Math.min(namesMax, members.length)) {
-    const gains = likeness.map((row, at) =>
-      chosen.includes(at)
-        ? -1
-        : row.reduce(
-            (sum, value, other) =>
-              sum + Math.max(0, value - (covered[other] ?? 0)) * (members[other]?.weight ?? 0),
-            0,
-          ) / Math.sqrt((members[at]?.name.length ?? 0) + 2),
-    );
-    const best = gains.indexOf(Math.max(...gains));
-    chosen.push(best);
-    likeness[best]?.forEach((value, other) => {
-      covered[other] = Math.max(covered[other] ?? 0, value);
-    });
-  }
-  const names = chosen.map((at) => members[at]?.name ?? "");
-  return [...new Set([...names, ...toolkits.flat().map(({ name }) => name)])];
-}
-
+/** As many as fit. */
 function listToolkits(ids: readonly string[]): string {
-  return listSome(
-    ids.map((id) => id.slice(0, charactersMax.toolkits)),
-    charactersMax.toolkits,
-  );
-}
-
-/** As many names as fit, and how many are left. */
-function listSome(names: readonly string[], room: number): string {
-  const shown = names.filter((_, at) => names.slice(0, at + 1).join(", ").length <= room - 12);
-  const rest = names.length - shown.length;
-  return joinWords(rest > 0 && shown.length > 0 ? [...shown, `${rest} more`] : shown);
-}
-
-function joinWords(parts: readonly string[]): string {
-  return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
-}
-
-/** An evenly spaced sample. */
-function thin<T>(items: readonly T[], countMax: number): readonly T[] {
-  const step = items.length / countMax;
-  return step <= 1
-    ? items
-    : Array.from({ length: countMax }, (_, at) => items[Math.floor(at * step)] as T);
+  let count = 1;
+  while (count < ids.length && ids.slice(0, count + 1).join(", ").length <= charactersMax.toolkits)
+    count++;
+  const rest = ids.length - count;
+  return joinWords([
+    ...ids.slice(0, count).map((id) => id.slice(0, charactersMax.toolkits)),
+    ...(rest > 0 ? [`${rest} more`] : []),
+  ]);
 }

@@ -52,7 +52,7 @@ export function groupTools(
     previous.length > 0
       ? place(snapshot, previous, count)
       : partition(snapshot, count ?? chooseCount(corpus.size));
-  const texts = describeGroups(parts, snapshot, vectors);
+  const texts = describeGroups(parts, { reading: snapshot, toolkits, vectors });
   return parts
     .map(({ documents }, at) => ({
       ...(texts[at] as GroupText),
