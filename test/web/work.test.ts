@@ -176,13 +176,17 @@ test("a feature is described, its questions are answered in place, and the next 
   await page.getByRole("button", { name: /open question/ }).click();
   const questions = page.getByRole("heading", { name: "Open questions" });
   await questions.waitFor();
-  await page.locator(".detail .card input").first().fill("At most two weeks ahead");
+  for (const answer of await page.locator(".detail .card input").all())
+    await answer.fill("At most two weeks ahead");
   await page.getByRole("button", { name: "Write the answers" }).click();
   await page.locator(".markdown").getByText("At most two weeks ahead").first().waitFor();
   const [name = ""] = (await page.locator(".feature .mono").allTextContents()) ?? [];
   expect(readFileSync(join(folder, "specs", name, "spec.md"), "utf8")).toContain(
     "At most two weeks ahead",
   );
+  await page.getByRole("button", { name: "Run the next step: plan" }).click();
+  await page.getByRole("tab", { name: "plan", exact: true }).waitFor();
+  expect(readFileSync(join(folder, "specs", name, "plan.md"), "utf8")).not.toBe("");
 });
 
 test("the audit is whole, and a token is created, shown once and revoked", async () => {
