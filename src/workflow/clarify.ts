@@ -43,11 +43,12 @@ export const clarify: StepFunction = async (input) => {
   run.report(10, "Looking for open questions");
 
   const given = stringsOf(args.questions).filter((question) => question.trim() !== "");
-  const asGiven = (question: string): Question => ({
-    question: oneLine(question),
-    options: [],
-    isMark: false,
-  });
+  const open = findOpenQuestions(text);
+  // A question of the spec is answered in its place; any other one is added.
+  const asGiven = (words: string): Question => {
+    const question = oneLine(words);
+    return { question, options: [], isMark: open.includes(question) };
+  };
   const questions = given.length > 0 ? given.map(asGiven) : findQuestions(text);
   const answers = Array.isArray(args.answers) ? stringsOf(args.answers) : undefined;
   const notes = describeSurplus(answers ?? [], questions.length);

@@ -11,7 +11,7 @@ test("every threat names a test, and every file of attacks is named", () => {
     .filter((line) => /^\| (?!threat \|)/.test(line));
   const named = rows.map((row) => {
     const [, file = "", name = ""] =
-      /\| (test\/(?:threats|web|e2e)\/\S+\.test\.ts) `(.+)` \|$/.exec(row) ?? [];
+      /\| (test\/(?:threats|web|e2e|halls|upstream)\/\S+\.test\.ts) `(.+)` \|$/.exec(row) ?? [];
     return { row, file, name };
   });
   for (const { row, file, name } of named) {
@@ -24,6 +24,8 @@ test("every threat names a test, and every file of attacks is named", () => {
     new Set([
       ...files.map((file) => `test/threats/${file}`),
       "test/e2e/sandbox.test.ts",
+      "test/halls/people.test.ts",
+      "test/upstream/people.test.ts",
       "test/web/hostile.test.ts",
     ]),
   );

@@ -250,6 +250,14 @@ describe("clarify", () => {
     expect((await bench.call("clarify", { spec_directory })).text).toContain("No open questions");
   });
 
+  test("answers a given question of the spec in its place", async () => {
+    using project = makeProject();
+    await using bench = await startBench({ folder: project.folder });
+    const spec_directory = await withMarks(bench, project);
+    await bench.call("clarify", { spec_directory, questions: ["What size?"], answers: ["Small"] });
+    expect(project.read(`${spec}/spec.md`)).toContain("The size MUST be small");
+  });
+
   test("asks given questions as they are", async () => {
     using project = makeProject();
     await using bench = await startBench({ folder: project.folder });
