@@ -382,13 +382,9 @@ export class McpConnection {
         this.#calls.elicitationDone(params);
         return;
       case "notifications/tools/list_changed":
-        this.#options.listChanged?.("tools");
-        return;
       case "notifications/resources/list_changed":
-        this.#options.listChanged?.("resources");
-        return;
       case "notifications/prompts/list_changed":
-        this.#options.listChanged?.("prompts");
+        this.#options.listChanged?.(method.split("/")[1] as ListKind);
         return;
       case "notifications/resources/updated":
         if (typeof params.uri === "string") this.#options.resourceUpdated?.(params.uri);
