@@ -48,9 +48,8 @@ export default defineConfig({
     isolate: false,
     setupFiles: "./test/clean-up.ts",
     reporters: ["default", "./test/retries.ts"],
-    // Many tests wait for processes, so that more workers than cores keep these busy. `npm test` runs
-    // both suites at once, and the second one is short.
-    maxWorkers: isSecondNode ? 1 : 3,
+    // Many tests wait for processes, so a third worker finds the cores idle.
+    maxWorkers: 3,
     // Guards against hanging: no test measures its own speed.
     testTimeout: 120_000,
     // Halls in the tests' own process must not write to the data folder of the person who runs them.

@@ -30,8 +30,10 @@ await all(
 await installPackages();
 await installNode24();
 if (isLong) await all(vitest(process.execPath, { GUILDHALL_LONG: "1" }));
-else if (majorOf(process.version) >= 24) await all(vitest(process.execPath));
-else await all(vitest(process.execPath), vitest(node24, { GUILDHALL_SECOND_NODE: "1" }));
+else {
+  await all(vitest(process.execPath));
+  if (majorOf(process.version) < 24) await all(vitest(node24, { GUILDHALL_SECOND_NODE: "1" }));
+}
 
 /** Waits for all of these steps. The run ends if one has failed. */
 async function all(...steps) {
@@ -70,7 +72,6 @@ async function installNode24() {
   );
 }
 
-/** Shows the tests of this Node as they run; the second suite prints its own at the end. */
 function vitest(node, env = {}) {
   const { stdout } = spawnSync(node, ["--version"], { encoding: "utf8" });
   const suite = env.GUILDHALL_LONG ? "long tests" : "tests";
@@ -79,19 +80,23 @@ function vitest(node, env = {}) {
     [node, "node_modules/vitest/vitest.mjs", "run"],
     {
       env: { ...process.env, ...env },
-      shows: node === process.execPath ? "at once" : "at the end",
+      isShown: true,
     },
   );
 }
 
-/** Runs a command to its end: true if it succeeded. Shows its output at once, at the end, or only on failure. */
-async function step(name, [command, ...args], { cwd = root, env = process.env, shows } = {}) {
+/** Runs a command to its end: true if it succeeded. Shows its output as it is written (`isShown`), or only on failure. */
+async function step(
+  name,
+  [command, ...args],
+  { cwd = root, env = process.env, isShown = false } = {},
+) {
   console.log(`▶ ${name}`);
   const started = performance.now();
   const child = spawn(command, args, {
     cwd,
     env,
-    stdio: ["ignore", ...(shows === "at once" ? ["inherit", "inherit"] : ["pipe", "pipe"])],
+    stdio: ["ignore", ...(isShown ? ["inherit", "inherit"] : ["pipe", "pipe"])],
   });
   const output = [];
   for (const stream of [child.stdout, child.stderr])
@@ -102,7 +107,7 @@ async function step(name, [command, ...args], { cwd = root, env = process.env, s
   });
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   const isDone = ended === "exit code 0";
-  if (!isDone || shows === "at the end") process.stdout.write(Buffer.concat(output));
+  if (!isDone) process.stdout.write(Buffer.concat(output));
   if (isDone) console.log(`✔ ${name} (${seconds} s)`);
   else console.error(`✘ ${name} (${seconds} s): ${ended}`);
   return isDone;

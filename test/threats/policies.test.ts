@@ -65,7 +65,7 @@ beforeEach(async () => {
   const inputSchema = { type: "object", properties: { sum: { type: "number", default: 500 } } };
   const bank = createToolkit("bank", {
     pay: { inputSchema, run: (args) => text(`paid ${paid.push(args.sum)}`) },
-    balance: { run: () => text("12") },
+    balance: { run: () => text("a balance of 417") },
   });
   const desk = createToolkit("desk", {
     tidy: { run: () => text("tidy") },
@@ -143,13 +143,13 @@ test("arguments decide with their defaults filled in", async () => {
 });
 
 test("nested calls of tools, programs and agents obey the policies of their root", async () => {
-  expect(await call("owner", "desk.borrow")).toContain("12");
+  expect(await call("owner", "desk.borrow")).toContain("a balance of 417");
   expect(await call("guest", "desk.borrow")).toContain("guests-keep-off-the-bank");
   const code =
     '(list (list-tools) (handler-case (call-tool "bank.balance") (error (e) (princ-to-string e))))';
   const ran = await call("guest", "evaluate-lisp", { code, mode: "act" });
   expect(ran).toContain("desk");
-  expect(ran).not.toMatch(/bank.?.?pay|12/);
+  expect(ran).not.toMatch(/bank.?.?pay|balance of 417/);
   expect(await call("guest", "bank_agent", { task: "show the balance" })).toContain(
     "None of the 0",
   );
@@ -222,7 +222,7 @@ test("the page shows, approves and administers within the policies", async () =>
 test("a change of the policies holds for the next call, and a broken file denies everything", async () => {
   const { hall } = door;
   await policiesChanged(hall, []);
-  expect(await call("guest", "bank.balance")).toContain("12");
+  expect(await call("guest", "bank.balance")).toContain("a balance of 417");
   await policiesChanged(hall, [
     user(`${team}\nforbid (principal, action, resource in Sevrer::"x");`),
   ]);

@@ -117,7 +117,10 @@ test("an installation that was killed is begun anew", async () => {
   await expect(prepare({ installMs: 0 })).rejects.toThrow("still installing");
   await hasStarted();
   const [draft = ""] = readdirSync(packages);
-  const group = Number(readFileSync(join(packages, draft, "install.pid"), "utf8"));
+  const pidFile = join(packages, draft, "install.pid");
+  // The installer may run before its process is noted.
+  await until(() => existsSync(pidFile) && readFileSync(pidFile, "utf8") !== "", "it is noted");
+  const group = Number(readFileSync(pidFile, "utf8"));
   process.kill(-group, "SIGKILL");
   await until(() => !isAlive(group), "it is gone");
   installer.release();

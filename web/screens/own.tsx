@@ -7,6 +7,7 @@ import { Problem } from "../parts/problem.tsx";
 import { Badge, Loading } from "../parts/shown.tsx";
 import { hrefOf } from "../router.ts";
 import { connect, refresh, useData } from "../store.ts";
+import { SecretForm } from "./secret-form.tsx";
 
 /** The logins and secrets of the person who is signed in. It needs no right to see the rest of the page. */
 export function Own({ seesMore }: { readonly seesMore: boolean }) {
@@ -85,43 +86,17 @@ function Server({ server: { name, login, secrets } }: { readonly server: OwnServ
       )}
       {error && <Problem error={error} />}
       {secrets.map((secret) => (
-        <OwnSecret key={secret.name} {...secret} />
+        <SecretForm
+          key={secret.name}
+          name={secret.name}
+          note={secret.isSet ? "It has a value." : "It has no value yet."}
+          button={secret.isSet ? "Replace" : "Store"}
+          store={async (value) => {
+            await ask("setOwnSecret", { name: secret.name, value });
+            refresh("own");
+          }}
+        />
       ))}
     </section>
-  );
-}
-
-function OwnSecret({ name, isSet }: OwnServer["secrets"][number]) {
-  const [value, setValue] = useState("");
-  const { run, isBusy, error } = useAction();
-  return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        run(async () => {
-          await ask("setOwnSecret", { name, value });
-          setValue("");
-          refresh("own");
-        });
-      }}
-    >
-      <label class="field">
-        {name}
-        <div class="row">
-          <input
-            type="password"
-            autocomplete="off"
-            value={value}
-            onInput={(event) => setValue(event.currentTarget.value)}
-          />
-          <button type="submit" disabled={isBusy || value === ""}>
-            {isSet ? "Replace" : "Store"}
-          </button>
-        </div>
-        <small>{isSet ? "It has a value." : "It has no value yet."}</small>
-      </label>
-      {error && <Problem error={error} />}
-    </form>
   );
 }

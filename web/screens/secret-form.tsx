@@ -1,11 +1,16 @@
 import { useState } from "preact/hooks";
-import { ask } from "../api.ts";
 import { useAction } from "../parts/action.ts";
 import { Problem } from "../parts/problem.tsx";
-import { refresh, toast } from "../store.ts";
 
-/** A variable without a value: it becomes a secret of the project. */
-export function SecretForm({ name }: { readonly name: string }) {
+interface SecretFormProps {
+  readonly name: string;
+  readonly note: string;
+  readonly button: string;
+  store(value: string): Promise<void>;
+}
+
+/** Asks for the value of a secret, which is never shown again. */
+export function SecretForm({ name, note, button, store }: SecretFormProps) {
   const [value, setValue] = useState("");
   const { run, isBusy, error } = useAction();
   return (
@@ -14,10 +19,8 @@ export function SecretForm({ name }: { readonly name: string }) {
       onSubmit={(event) => {
         event.preventDefault();
         run(async () => {
-          await ask("setSecret", { name, value });
+          await store(value);
           setValue("");
-          toast(`${name} is stored as a secret of this project`);
-          refresh("servers");
         });
       }}
     >
@@ -31,12 +34,10 @@ export function SecretForm({ name }: { readonly name: string }) {
             onInput={(event) => setValue(event.currentTarget.value)}
           />
           <button type="submit" disabled={isBusy || value === ""}>
-            Store
+            {button}
           </button>
         </div>
-        <small>
-          The server cannot start without it. It is stored as a secret, not in guildhall.json.
-        </small>
+        <small>{note}</small>
       </label>
       {error && <Problem error={error} />}
     </form>

@@ -10,7 +10,7 @@ import { ServerState } from "../parts/server-state.tsx";
 import { Badge, formatTime, plural } from "../parts/shown.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { go, hrefOf } from "../router.ts";
-import { refresh, useData, useLines } from "../store.ts";
+import { refresh, toast, useData, useLines } from "../store.ts";
 import { ChangeDialog } from "./change-dialog.tsx";
 import { SecretForm } from "./secret-form.tsx";
 import { EditServer } from "./server-edit.tsx";
@@ -135,7 +135,17 @@ function State({ server }: { readonly server: PageServer }) {
         </div>
       )}
       {missing.map((variable) => (
-        <SecretForm key={variable} name={variable} />
+        <SecretForm
+          key={variable}
+          name={variable}
+          note="The server cannot start without it. It is stored as a secret, not in guildhall.json."
+          button="Store"
+          store={async (value) => {
+            await ask("setSecret", { name: variable, value });
+            toast(`${variable} is stored as a secret of this project`);
+            refresh("servers");
+          }}
+        />
       ))}
       {isRemote && <Login name={name} />}
       <dl class="facts">
