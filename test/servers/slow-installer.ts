@@ -34,7 +34,8 @@ chmod +x node_modules/.bin/some-server
   return {
     bin,
     starts: () =>
-      existsSync(begun) ? readFileSync(begun, "utf8").trim().split("\n").map(Number) : [],
+      // The file is there before its first line.
+      existsSync(begun) ? readFileSync(begun, "utf8").split("\n").filter(Boolean).map(Number) : [],
     release: () => writeFileSync(released, ""),
   };
 }
