@@ -75,3 +75,14 @@ test("guildhall alone says in six lines where you are, what is wrong and what to
     "",
   ]);
 });
+
+test("before a review, status shows a server as held and build names the review as the next step", async () => {
+  using line = makeProject();
+  writeFileSync(
+    join(line.root, "repo", "guildhall.json"),
+    '{"mcpServers": {"files": {"command": "node"}}}',
+  );
+  expect((await line.run("repo", "status")).stdout).toMatch(/^files {2,}held {2,}/m);
+  const { stdout } = await line.run("repo", "build");
+  expect(stdout).toMatch(/\nNext:\n {2}guildhall verify +review what is held\n/);
+});

@@ -14,7 +14,7 @@ import { reportDiscovery } from "../live.ts";
 import { diffTexts, paint, print, table, wrapProse } from "../print.ts";
 import { openReviewer } from "../review.ts";
 import type { Person } from "../terminal.ts";
-import { formatInstalls } from "./install.ts";
+import { formatInstalls, formatStep } from "./install.ts";
 
 export interface BuildCommandOptions extends JsonOption {
   readonly yes?: boolean;
@@ -95,7 +95,7 @@ function printBuild(
     ...formatWaiting(waiting),
     ...(plan ? [formatPlan(plan)] : []),
     formatExposureChange(options.exposure),
-    ...formatNext(options.clients),
+    ...formatNext(waiting, options.clients),
   ];
   const failure = options.refusal ?? (isSilent ? noAnswer : strictModeFailure(plan, options));
   const text = added.length > 0 ? "" : wrapProse(all.join("\n"));
@@ -245,8 +245,10 @@ function formatChanges({ changes, warnings }: Plan): string {
   return [text, ...warnings.map(formatWarning)].join("\n");
 }
 
-function formatNext(clients: readonly string[]): readonly string[] {
-  return clients.length > 0 ? ["", "Next:", ...formatInstalls(clients)] : [];
+function formatNext(waiting: readonly string[], clients: readonly string[]): readonly string[] {
+  const review = waiting.length > 0 ? [formatStep("verify", "review what is held")] : [];
+  const steps = [...review, ...formatInstalls(clients)];
+  return steps.length > 0 ? ["", "Next:", ...steps] : [];
 }
 
 function formatWarning(warning: string): string {

@@ -14,7 +14,7 @@ import { askList, type ListItem } from "../list.ts";
 import { createWaiting } from "../live.ts";
 import { diffTexts, paint, print, table, wrapProse } from "../print.ts";
 import { createPerson, isAttended } from "../terminal.ts";
-import { formatInstalls } from "./install.ts";
+import { formatInstalls, formatStep } from "./install.ts";
 
 interface InitOptions extends JsonOption {
   readonly yes?: boolean;
@@ -156,7 +156,7 @@ function formatOutcome(
 function formatNext({ clients }: ImportReport): string {
   return [
     "Next:",
-    "  guildhall build                   start each server once and review it",
+    formatStep("build", "start each server once and review it"),
     ...formatInstalls(clients.length > 0 ? clients : ["claude-code"]),
   ].join("\n");
 }

@@ -121,7 +121,10 @@ function formatResult(
 
 /** The commands that connect these clients, one per line. */
 export function formatInstalls(clients: readonly string[]): readonly string[] {
-  return clients.map(
-    (client) => `  ${`guildhall install ${client}`.padEnd(34)}connect it to the hall`,
-  );
+  return clients.map((client) => formatStep(`install ${client}`, "connect it to the hall"));
+}
+
+/** One line under "Next:". */
+export function formatStep(command: string, purpose: string): string {
+  return `  ${`guildhall ${command}`.padEnd(34)}${purpose}`;
 }

@@ -43,8 +43,8 @@ function formatStatus(status: ProjectStatus): string {
     const head = "no hall is running in this project; a client or `guildhall serve` starts one";
     const earlier = upstreams.length > 0 ? "\nknown from earlier:\n" : "";
     const problem = store ? `\n${paint("red", store.problem)}` : "";
-    const lines = [`${head}${problem}${earlier}`, formatUpstreams(upstreams)];
     const { unreviewed } = status;
+    const lines = [`${head}${problem}${earlier}`, formatUpstreams(upstreams, unreviewed)];
     const unlisted = status.unlisted.filter((name) => !unreviewed.includes(name));
     const notes = [
       ...(unreviewed.length > 0 ? [formatUnreviewed(unreviewed, upstreams.length)] : []),
@@ -137,14 +137,17 @@ function formatStore({ problem, waiting, path, url }: HallStatus["store"]): read
   return [`${text}; ${plural(waiting, "row")} waiting`];
 }
 
-function formatUpstreams(upstreams: readonly UpstreamStatus[]): string {
+function formatUpstreams(
+  upstreams: readonly UpstreamStatus[],
+  unreviewed: readonly string[] = [],
+): string {
   if (upstreams.length === 0)
     return "no servers are configured: run `guildhall init`, or add them under mcpServers in guildhall.json";
   const rows = [...upstreams]
     .sort((a, b) => severityOf(b) - severityOf(a))
     .map((upstream) => [
       upstream.name,
-      formatState(upstream.state),
+      unreviewed.includes(upstream.name) ? "held" : formatState(upstream.state),
       upstream.protocol ?? "unknown",
       String(upstream.tools),
       String(upstream.calls),
