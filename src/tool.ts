@@ -153,7 +153,7 @@ export interface ClientLink {
 export interface CallContext {
   /** Cancelled when the caller cancels or the deadline passes: `scope.signal`, `scope.remainingMs`. */
   readonly scope: Scope;
-  /** True if the caller wants to hear of progress, and so may wait long. */
+  /** True if the caller asked for progress notifications, and so may wait long. */
   readonly takesProgress?: boolean;
   /** Reports progress to the caller; the value must grow. */
   progress(progress: Progress): void;
@@ -344,7 +344,7 @@ export interface Toolkit {
   probe?(scope: Scope): Promise<Health | undefined>;
   /** False if it starts at its next call. Default: true. */
   isRunning?(): boolean;
-  /** False while its tools and prompts are left out of lists that nobody asked for in full. Default true. */
+  /** False while its tools and prompts appear only in lists that were requested in full. Default true. */
   isListed?(): boolean;
   /** For toolkits without a group: true if their tools are shown next to `find_tools`. */
   isInUse?(): boolean;

@@ -67,7 +67,7 @@ function Frame({ route }: { readonly route: readonly string[] }) {
   );
 }
 
-/** A browser that may notify says when a call waits and nobody looks at the page. */
+/** Shows a browser notification when a call waits for approval while the page is in the background. */
 function useNotifications(): void {
   useEvents((event) => {
     const isAboutCalls = event.type === "changed" && event.what === "approvals";

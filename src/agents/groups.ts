@@ -8,7 +8,7 @@ import type { AgentFile } from "./agent-file.ts";
 
 /** The groups of a hall. Every tool belongs to at least one agent, whatever the files say. */
 export interface Groups {
-  /** SortedTools by name; the same array until something changes. */
+  /** Sorted by name; the same array until something changes. */
   all(): readonly Group[];
   /** Instructions for clients, if the project has any. */
   guide(): string | undefined;

@@ -34,7 +34,7 @@ export interface RunOptions {
   readonly pulseMs?: number | undefined;
 }
 
-/** One event of a run, in one of the five phases. */
+/** One event of a run. */
 export interface TraceEvent {
   /** Milliseconds since the run began. */
   readonly ms: number;
@@ -46,7 +46,7 @@ export interface TraceEvent {
   readonly isTransient?: boolean | undefined;
 }
 
-/** A call that the user can still approve. */
+/** A call that was refused inside the run, and that the user can approve. */
 export interface NeededApproval {
   readonly tool: string;
   readonly why: string;
@@ -64,16 +64,16 @@ export interface EndedRun {
   readonly answer: string;
   readonly stopped: StopReason;
   readonly problem?: string | undefined;
-  /** How to fix the problem, if `next` does not say it. */
+  /** How to fix the problem; only if `next` is empty. */
   readonly hint?: string | undefined;
   readonly next: readonly Advice[];
   readonly steps: readonly RunStep[];
   /** The result of each step, in the order of steps. */
   readonly results: readonly Outcome[];
-  /** The tool of each step by its name in the answer, in the order of steps. */
+  /** The tool's name of each step, as the client sees it in its list. */
   readonly shown: readonly string[];
   readonly trace: readonly TraceEvent[];
-  /** The turns of models. */
+  /** The turns of the model, kept for a replay. */
   readonly turns: readonly JsonObject[];
   readonly finds: readonly FoundTools[];
   readonly usage: RunUsage;
@@ -91,8 +91,9 @@ export interface FoundTools {
 const noUsage: RunUsage = { turns: 0, inputTokens: 0, outputTokens: 0 };
 
 /**
- * One run: a task, its steps, their cost and results. It is the job that a planner works on. However it ends (an answer, a limit,
- * a failure, a cancellation), it returns everything obtained by then.
+ * One run of an agent: counts its steps and cost against the limits, and records its trace. The planner gets the run
+ * as its `Job` and calls tools through it. However the run ends (an answer, a limit, a failure, a cancellation), it
+ * returns everything obtained by then.
  */
 export class AgentRun implements Job {
   readonly request: RunRequest;
@@ -100,7 +101,7 @@ export class AgentRun implements Job {
   readonly #scope: Scope;
   readonly #options: RunOptions;
   readonly #startedAt = performance.now();
-  /** Undefined while a call is under way. */
+  /** An entry is undefined while its call is under way. */
   readonly #steps: (StepResult | undefined)[] = [];
   readonly #log = {
     trace: [] as TraceEvent[],
@@ -114,7 +115,7 @@ export class AgentRun implements Job {
   #usage = noUsage;
   #resultBytes = 0;
   #draft = "";
-  /** The limit that was reached. */
+  /** The first limit that the run reached. */
   #limit: StopReason | undefined;
 
   constructor(request: RunRequest, options: RunOptions) {
@@ -158,7 +159,7 @@ export class AgentRun implements Job {
     try {
       return this.#end(await this.#scope.race(planner.plan(this)));
     } catch (error) {
-      // Calls under way have been cancelled, too: let them report it.
+      // Calls under way were cancelled as well. Wait for a tick so that their steps have a result.
       await new Promise((resolve) => setImmediate(resolve));
       const hasBegun = this.#usage.turns > 1 || this.#steps.length > 0 || this.#limit !== undefined;
       if (others.length === 0 || hasBegun || this.#scope.cancelReason)
@@ -257,7 +258,7 @@ export class AgentRun implements Job {
     return new HallError("NOT_FOUND", `${this.request.agent} has no tool "${name}"${question}`);
   }
 
-  /** Judges the result, and records what it says about the tool. */
+  /** Classifies the result of a step, and records approvals and unusable tools for the answer. */
   #verify(
     step: number,
     { full, shown }: { readonly full: string; readonly shown: string },
@@ -366,7 +367,7 @@ function timeWithin(scope: Scope): number {
   return left - Math.min(1_000, left / 10);
 }
 
-/** Codes that mean that a tool is missing, not that the call was wrong. */
+/** Errors that mean that the tool cannot be used, not that the arguments were wrong. */
 const limitingCodes: ReadonlySet<string> = new Set([
   "UNAVAILABLE",
   "NOT_FOUND",
@@ -378,7 +379,7 @@ const limitingCodes: ReadonlySet<string> = new Set([
   "INTERNAL",
 ]);
 
-/** Errors of other kinds may contain anything, and callers read this. */
+/** Messages of other errors are not shown to callers, because they may contain secrets. */
 function messageOf(error: unknown): string {
   return error instanceof HallError ? error.message : "unexpected error";
 }

@@ -1,6 +1,7 @@
 /**
- * The process in which the modules of a project run: an MCP server on stdio that the hall starts. A request names the
- * file and its digest, so a new process knows nothing and needs to know nothing: it loads what it is asked for.
+ * The process that runs the modules of a project: an MCP server on stdio that the hall starts. It keeps no
+ * state that matters: each request names a module's file and digest, and the process loads that file if it has
+ * not yet.
  */
 import { Console } from "node:console";
 import { HallError } from "../base/errors.ts";
@@ -50,7 +51,7 @@ function serve(request: Request, exchange: Exchange): unknown {
   }
 }
 
-/** Only for the hall to see that something has changed. */
+/** The hall compares this list to notice changes. */
 async function listAll(): Promise<JsonObject> {
   const modules = await Promise.allSettled(loaded.values());
   const toolkits = modules.flatMap((module) => (module.status === "fulfilled" ? module.value : []));
@@ -119,7 +120,7 @@ async function findTool(toolkit: ExportedToolkit, name: string): Promise<Tool> {
   throw new HallError("NOT_FOUND", `${toolkit.id} has no tool named "${name}"`);
 }
 
-/** Tells the hall of changes as long as this process runs. */
+/** Notifies the hall of changes while this process runs. */
 function follow(toolkit: ExportedToolkit, exchange: Exchange): void {
   if (!toolkit.onChange || followed.has(toolkit)) return;
   followed.add(toolkit);

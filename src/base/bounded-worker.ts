@@ -23,8 +23,8 @@ interface BoundedOptions {
 }
 
 /**
- * Has a document read by a worker with little memory, which ends with its answer or with the scope. So a document
- * can neither block the hall nor exhaust its memory.
+ * Parses a document in a worker with limited memory, so that it can neither block the hall nor exhaust its
+ * memory. The worker ends with its answer or with the scope.
  */
 export async function readInWorker<Answer extends object>(
   file: URL,

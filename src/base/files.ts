@@ -31,7 +31,7 @@ export function makePrivateFolder(folder: string): string {
   return requirePrivateFolder(folder);
 }
 
-/** The same for a folder that may not be there yet, which stays so. */
+/** The same check for a folder that need not exist; does not create it. */
 export function requirePrivateFolder(folder: string): string {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (!found) return folder;

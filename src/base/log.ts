@@ -83,7 +83,10 @@ function fieldsText(fields: Fields): string {
   return text;
 }
 
-/** Nothing for what JSON cannot write, such as undefined. The names of fields are in our code. */
+/**
+ * Empty for a value that JSON cannot write, such as undefined. Field names need no escaping, because they are
+ * in our code.
+ */
 function fieldText(name: string, value: unknown): string {
   const text = valueText(value);
   return text === undefined ? "" : `,"${name}":${text}`;

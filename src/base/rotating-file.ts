@@ -3,41 +3,42 @@ import { dirname } from "node:path";
 import { makePrivateFolder } from "./files.ts";
 
 /**
- * A log file of bounded size that only the user can read: when it is full it becomes `FILE.1`, in place
- * of the last one. Text is written a few times a second; of a flood only the end is kept. Several
- * processes may write to the same file.
+ * A log file of bounded size that only the user can read. A full file is renamed to `FILE.1` and replaces
+ * the earlier one. Text is buffered for 100 ms; if more than 64 KiB arrive in that time, only the last
+ * lines are kept. Several processes may write to the same file. The logs of servers and of a hall in the
+ * background are such files.
  */
 export interface RotatingFile {
   write(text: string): void;
-  /** Writes what is waiting. */
+  /** Writes the buffered text now. */
   flush(): void;
 }
 
 export interface RotatingFileOptions {
-  /** Of one file. Default 1 MB. */
+  /** The size at which the file is renamed. Default 1 MB. */
   readonly bytesMax?: number;
-  /** The folder is ours: refuse one that other users can access. */
+  /** True for a folder that Guildhall created: writing is refused if other users can access it. */
   readonly hasOwnFolder?: boolean;
   /** Called for the first text that cannot be written. */
   failed?(error: unknown): void;
 }
 
-const waitMs = 100;
-const waitingMax = 64 * 1024;
+const flushAfterMs = 100;
+const bufferedMax = 64 * 1024;
 
 export function createRotatingFile(
   file: string,
   { bytesMax = 1_000_000, hasOwnFolder = false, failed }: RotatingFileOptions = {},
 ): RotatingFile {
-  let waiting = "";
+  let buffered = "";
   let timer: NodeJS.Timeout | undefined;
   let hasFailed = false;
 
   function flush(): void {
     clearTimeout(timer);
     timer = undefined;
-    const text = waiting;
-    waiting = "";
+    const text = buffered;
+    buffered = "";
     if (text === "") return;
     try {
       if (hasOwnFolder) makePrivateFolder(dirname(file));
@@ -53,17 +54,17 @@ export function createRotatingFile(
 
   return {
     write(text) {
-      waiting += text;
-      // Cut at a line: half a line would be read as one without a time.
-      if (waiting.length > waitingMax)
-        waiting = waiting.slice(waiting.indexOf("\n", waiting.length - waitingMax) + 1);
-      timer ??= setTimeout(flush, waitMs).unref();
+      buffered += text;
+      // Cut between lines, because readers expect a time at the beginning of each line.
+      if (buffered.length > bufferedMax)
+        buffered = buffered.slice(buffered.indexOf("\n", buffered.length - bufferedMax) + 1);
+      timer ??= setTimeout(flush, flushAfterMs).unref();
     },
     flush,
   };
 }
 
-/** The earlier file first. */
+/** Both files of a log, the earlier one first. */
 export function partsOf(file: string): readonly string[] {
   return [`${file}.1`, file];
 }

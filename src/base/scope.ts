@@ -123,7 +123,10 @@ export class Scope {
     return true;
   }
 
-  /** Asks the work of the whole tree to end soon with what it has: the caller is about to leave. */
+  /**
+   * Asks all work of the tree to finish soon with the results so far, because the caller is about to
+   * disconnect.
+   */
   hurry(): void {
     this.#root.#isHurried = true;
     for (const listener of this.#root.#onHurry ?? []) listener();

@@ -40,7 +40,10 @@ export interface SecretStore {
   /** A secret that cannot be read has the reason instead of its value. */
   read(wanted: readonly KeptSecret[]): Promise<readonly ReadSecret[]>;
   set(key: SecretKey, value: string): Promise<KeptSecret["kept"]>;
-  /** False if there is none. Throws UNAVAILABLE if the keyring keeps a value; then it can be repeated. */
+  /**
+   * False if there is no such secret. Throws UNAVAILABLE if the keyring could not delete the value; the call
+   * can be repeated.
+   */
   remove(key: SecretKey): Promise<boolean>;
 }
 
@@ -77,7 +80,7 @@ export function openSecretStore(
   let hasKeyring = true;
 
   async function keep(id: string, value: string): Promise<KeptSecret["kept"]> {
-    // No keyring, or one that is locked or too small: the reason does not matter, and asking again takes time.
+    // If there is no keyring, or it is locked or too small, stop asking it: each attempt takes time.
     hasKeyring &&= await keyring.write(id, value).then(
       () => true,
       () => false,

@@ -32,8 +32,8 @@ function shellSentence(advice: Advice): string {
 }
 
 /**
- * The advice that still holds when the hall ends with this command: nothing is left that could take
- * an approval, so only lasting trust helps, a person at a terminal, or a hall that keeps running.
+ * The advice that helps when the hall ends with this command. No call is left that an approval could release,
+ * so only lasting trust, a person at a terminal, or a hall that keeps running helps.
  */
 export function adviceWithoutHall(next: readonly Advice[]): readonly string[] {
   const lasting = next.filter((advice) => advice.do !== "approve" && advice.do !== "call-tool");

@@ -96,7 +96,7 @@ function readFailure(error: unknown): Failure {
   return readSystemFailure(error);
 }
 
-/** Hint and next steps. The default hint of a code says less than a next step, so it gives way. */
+/** Hint and next steps. The default hint of an error code is left out if there is a next step. */
 function suggestionOf({ code, hint, next }: HallError): string {
   if (next.length === 0) return hint;
   const steps = adviceForShell(next);

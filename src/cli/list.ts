@@ -27,7 +27,7 @@ export interface ListItem {
 export interface ListState {
   readonly ticked: ReadonlySet<number>;
   readonly at: number;
-  /** How many items have been on the screen, counted from the first. Enter counts once all have. */
+  /** How many items have been on the screen, counted from the first. Enter is accepted once all have been. */
   readonly seen?: number | undefined;
 }
 

@@ -207,7 +207,7 @@ export class McpConnection {
         this.#calls.end(progressToken, call);
         return this.#conclude(readResult(method, answer), call);
       },
-      // It has no envelope, no `_meta` and no error that would have to be looked at.
+      // A result of text only has no `_meta` and no error that we would have to read, so it is not parsed.
       readUnparsed: (json) => {
         const outcome = caller.takesText ? TextOutcome.read(json) : undefined;
         if (outcome) this.#calls.end(progressToken, call);
@@ -219,7 +219,8 @@ export class McpConnection {
       taskSupport === "required" || (taskSupport === "optional" && caller.task !== undefined);
     const argumentsText = writtenArguments(params, caller);
     const isTask = asTask && !this.#isModern;
-    // Without a second attempt, the first answer is the last.
+    // Without tasks and retries there is only one answer, so the reader can be passed on and no promise is
+    // added.
     if (!isTask && !this.#options.retryAfter)
       return this.#send(method, params, caller.scope, extras, { argumentsText, reader });
     const sent = isTask

@@ -263,7 +263,7 @@ export class HttpChannel implements Channel {
     const response = await this.#request({ method: "GET", extra }, signal);
     if (isEventStream(response)) return response;
     await response.body?.cancel();
-    // Whatever the status: the call has begun, so it must not look as if it had not.
+    // Any status becomes BAD_ANSWER, because the call has begun: UNAVAILABLE would allow a retry.
     throw new HallError(
       "BAD_ANSWER",
       `the answer was lost: HTTP ${response.status} when resuming its stream`,

@@ -31,7 +31,10 @@ export function isAskable(method: unknown): method is Question["method"] {
   );
 }
 
-/** Names the server in its questions: the client knows only the hall, and its user must see who asks. */
+/**
+ * Adds the server's name to its questions. The client knows only the hall, but its user must see which server
+ * asks.
+ */
 export function askedBy(server: string, questions: Questions): Questions {
   return Object.fromEntries(
     Object.entries(questions).map(([key, { method, params, progress }]) => [

@@ -60,7 +60,7 @@ export class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"
   async ask(questions: Questions, withdrawn?: Scope): ReturnType<CallContext["ask"]> {
     this.#asking ??= new Scope();
     const named = this.#server === undefined ? questions : askedBy(this.#server, questions);
-    // A question is open for as long as its call runs and the server wants to know.
+    // The question is withdrawn when its call ends or the server cancels it.
     const open = new Scope(this.#asking);
     const stopWatching = withdrawn?.onCancel((reason) => open.cancel(reason));
     try {
@@ -191,7 +191,8 @@ export class RelayedCalls {
       if (request.owner === undefined) this.#pauseOthers(call, asking);
       return (await scope.race(asking))[key];
     } catch (error) {
-      // It was the question of another call of the client: that one is asked again.
+      // The call that was asked has ended, so the question belongs to another call of the same client: ask that
+      // one.
       if (call.hasEnded && !scope.cancelReason && this.#ownerOf(request))
         return this.answer(request, scope, progress);
       throw error instanceof HallError && error.code === "MISSING_CAPABILITY"

@@ -9,7 +9,9 @@ import { createWebSocketChannel } from "../wire/websocket.ts";
 import { createGate, type HttpOptions, handshakeEnd } from "./http.ts";
 
 const pingMs = 5_000;
-/** How ws says that a server knows no name for what we speak; such servers are asked again without one. */
+/**
+ * The error of ws for a server that does not name our subprotocol. We then connect again without a subprotocol.
+ */
 const withoutProtocol = "Server sent no subprotocol";
 const silentMsMax = 300_000;
 /** Longer messages are read up to this many times the limit, so that only their request fails. */
@@ -31,7 +33,7 @@ export async function openWebSocket(options: HttpOptions, scope: Scope): Promise
   );
 }
 
-/** The open socket, or what the server says instead. */
+/** The open socket, or the HTTP response with which the server refused to upgrade. */
 async function connect(
   { url, limits, lookup }: HttpOptions,
   headers: Readonly<Record<string, string>>,
@@ -46,7 +48,7 @@ async function connect(
   });
   const opened = new Promise<WebSocket | Response>((resolve, reject) => {
     socket.once("open", () => resolve(socket));
-    // It is also how a socket says that it was given up.
+    // Also emitted when a connection attempt is given up.
     socket.on("error", (error) => reject(explain(error)));
     socket.once("unexpected-response", (_request, { statusCode = 0, headers: answer }) => {
       const challenge = answer["www-authenticate"];
@@ -66,7 +68,7 @@ async function connect(
 /** The transport of 2024-11-05: one event stream in, a POST for each message out. Everything ends with the stream. */
 export async function openSsePair(options: HttpOptions, scope: Scope): Promise<Channel> {
   const closing = new AbortController();
-  // Every post of the line listens to it.
+  // Every POST of this connection adds a listener.
   setMaxListeners(0, closing.signal);
   const leave = scope.onCancel(() => closing.abort());
   const response = await withToken(options, (headers) =>
@@ -99,7 +101,7 @@ async function readEndpoint(
   from: URL,
 ): Promise<URL> {
   let { value } = await events.next();
-  // An event that only says when to come back is none.
+  // Skip events that only set the retry time.
   while (value && value.data === undefined) ({ value } = await events.next());
   const data = value?.event === "endpoint" ? value.data : undefined;
   if (data === undefined || !URL.canParse(data, from.href))
@@ -125,7 +127,7 @@ function createPairChannel(
       for await (const { event, data } of events)
         if (event === "message" && data !== undefined) receiver?.frame(Buffer.from(data));
     } catch {
-      // Cut or closed: the end says so.
+      // The stream broke or was closed; `end` reports it.
     }
     end();
   }

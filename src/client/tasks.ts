@@ -6,8 +6,8 @@ import type { CallContext, Questions, TaskNews } from "../tool.ts";
 import { readQuestions } from "./questions.ts";
 
 /**
- * Calls that a server runs as tasks. The result is waited for, so that the call looks like any other;
- * `report` tells a caller that takes tasks itself.
+ * Calls that a server runs as tasks. We wait for the result, so that the call looks like any other; `report`
+ * passes the task on to a caller that supports tasks itself.
  */
 export const tasksExtension = "io.modelcontextprotocol/tasks";
 /** Names the task in `_meta`, up to 2025-11-25. */

@@ -113,7 +113,7 @@ export async function readValues(
   return { values, secrets, unreadable };
 }
 
-/** Whose secrets count, the first ones first: the folder's, those of its main worktree, the user's. */
+/** Owners of secrets, in order of precedence: the folder, its main worktree, the user. */
 async function ownersOf(folder: string): Promise<readonly (string | undefined)[]> {
   return [folder, (await findMainWorktree(folder)) ?? folder, undefined];
 }

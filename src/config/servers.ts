@@ -247,7 +247,7 @@ function findEnvFault(name: string, value: string): string | undefined {
 }
 
 /**
- * Variables that choose programs, packages, hosts or whom to believe. A user may set them for their own
+ * Variables that choose programs, packages, hosts or certificate authorities. A user may set them for their own
  * servers; a project may only pass on the user's value.
  */
 const steeringNames = new Set(

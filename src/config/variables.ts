@@ -59,7 +59,7 @@ const openNames = new Set([
   "LOCALAPPDATA",
 ]);
 
-/** A default does not stand in for a secret that is stored but `unreadable`. */
+/** A default value is not used if a secret of that name is stored but `unreadable`. */
 export function expandVariables(
   tree: JsonObject,
   env: NodeJS.ProcessEnv,

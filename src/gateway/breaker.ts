@@ -6,9 +6,9 @@ import type { CallContext, Target, Toolkit } from "../tool.ts";
 import type { EndStage, ResolvedCall } from "./stage.ts";
 
 /**
- * Keeps a broken service from slowing anything down: after failures in a row its calls fail at once,
- * and one call at a time tests whether it is back. A failed call names tools that could serve
- * instead. Upstreams have their supervisor for that; this stage only records how they are.
+ * Circuit breaker. After several failures in a row, the calls of a toolkit fail at once, and one call at a time
+ * tests whether it works again. The error names tools that could be used instead. Upstreams are retried by
+ * their supervisor; for them this stage only records their health.
  */
 export const breakCircuits = (parts: BreakerParts): EndStage => ({
   isNeeded: isOutside,
@@ -34,7 +34,7 @@ export const breakCircuits = (parts: BreakerParts): EndStage => ({
   },
 });
 
-/** A built-in toolkit knows best what it lacks; a counter would only hide its advice. */
+/** Built-in toolkits are not counted: their own error says what they need, and the breaker's would hide it. */
 function isOutside({ toolkit: { source } }: Target): boolean {
   return source === "registered" || source === "upstream";
 }
@@ -70,7 +70,7 @@ function noteFailure(
   else record.failed(error.message);
 }
 
-/** A toolkit that knows it is down also knows when to try again. */
+/** If a toolkit reports its own problem, record that: it also decides when to try again. */
 function noteDown(error: unknown, toolkit: Toolkit, record: HealthRecord): void {
   record.abandoned();
   const problem = toolkit.problem?.();

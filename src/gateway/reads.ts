@@ -51,7 +51,7 @@ function isListed(uri: string): (resource: { readonly uri: string }) => boolean 
   return (resource) => resource.uri === uri || readOwnUri(resource.uri)?.uri === uri;
 }
 
-/** The scheme of a URI and its words say what a tool's name would. */
+/** Judges a URI as if its scheme and words were the name of a tool. */
 function marksOf(uri: string): Pick<FlowMarks, "bringsIn" | "goesOut" | "readsPrivate"> {
   const text = decode(uri);
   const { bringsIn, goesOut, readsPrivate } = markTool({

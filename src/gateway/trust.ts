@@ -88,8 +88,8 @@ export const refuseHeldBack =
   };
 
 /**
- * Calls that one read brought run one after the other without a pause. All of them were sent before
- * the first of them looked at the ledger, so the others need not look again.
+ * Reads the ledger once for all calls that arrived in the same read of the socket: they were sent before the
+ * first of them read it, so a later change cannot concern them.
  */
 function oncePerRead(look: () => void): () => void {
   const now = Promise.resolve();
@@ -105,7 +105,10 @@ function oncePerRead(look: () => void): () => void {
   };
 }
 
-/** A decision about it that was taken back elsewhere matters. A call that only reads continues without the other halls. */
+/**
+ * True if a revocation in another hall could change the decision. Calls that only read continue without asking
+ * the other halls.
+ */
 function mayHaveChanged(target: Target, trust: Trust): boolean {
   const { level, marks } = trust.judge(target);
   return target.toolkit.source !== "hall" && (level === "trusted" || marks.effect === "changes");

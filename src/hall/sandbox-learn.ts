@@ -126,7 +126,7 @@ export interface Learning {
   attempt(tool: string, args: JsonObject): Promise<string | undefined>;
   /** The smallest set of rights that covers everything denied so far. */
   propose(): readonly ProposedRight[];
-  /** False where only what the server says of its failures is known. */
+  /** False if only the server's own error messages are known. */
   readonly isTraced: boolean;
   close(): Promise<void>;
 }
@@ -216,7 +216,10 @@ function readTrace(trace: NonNullable<ReturnType<typeof openTrace>>, profile: Pr
 
 const filesMax = 3;
 
-/** More than three files of one folder become the folder. Nothing of ours, and nothing it already has, is proposed. */
+/**
+ * More than three files of one folder are proposed as the folder. Guildhall's own paths, and rights that the
+ * server already has, are left out.
+ */
 export function summariseDenials(
   denials: readonly Denial[],
   profile: Pick<Profile, "home" | "read" | "write" | "hosts">,

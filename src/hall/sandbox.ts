@@ -66,7 +66,7 @@ export function followReviews(
 interface ReviewPlan {
   readonly policy: SandboxPolicy;
   sandboxOf(name: string): ReviewedSandbox | undefined;
-  /** True for a server that failed in a sandbox which nobody has asked for. */
+  /** True if the server failed in its sandbox, and the config does not require one. */
   mayRetry(failed: Discovery): boolean;
 }
 

@@ -90,7 +90,7 @@ function checkValue(value: string): void {
   if (value === "" || value.includes("\0") || value.length > secretCharactersMax)
     throw new HallError(
       "INVALID_PARAMS",
-      `a secret has 1 to ${secretCharactersMax} characters, none of them null`,
+      `a secret must have 1 to ${secretCharactersMax} characters and no null character`,
     );
 }
 

@@ -67,7 +67,7 @@ function wordsIn(text: string): readonly string[] {
   return [text, ...text.split(/[\s=;&|<>()'"`]+/)].filter(Boolean);
 }
 
-/** Reviews from other folders for the servers that nobody has approved here as they are now; the latest of each. */
+/** The latest review from another folder for each server that is not approved here as it is now. */
 export async function findReviewsElsewhere(
   { config: { mcpServers } }: Pick<Settings, "config">,
   ledger: Ledger,

@@ -1,4 +1,4 @@
-// Functions, frames and pending calls.
+// Functions and macros, the variables of a call, and requests to the host that a program waits for.
 import type { Machine } from "./machine.ts";
 import type { Cons, Opaque, Value } from "./values.ts";
 
@@ -13,8 +13,9 @@ export class Fn {
 }
 
 /**
- * The entry points of a function, by number of arguments; `cn` takes any number. An entry may return `TAIL`
- * with the next call in the machine's registers, so only `Machine.call…` and compiled code call these directly.
+ * The entry points of a function: `c0` to `c3` take that many arguments, `cn` takes any number as an array.
+ * For a tail call, an entry stores the call in the machine's registers and returns `TAIL` instead of a value, so only
+ * `Machine.call…` and compiled code call these directly.
  */
 export class Code {
   name: Value;
@@ -25,14 +26,14 @@ export class Code {
   cn: (m: Machine, fn: Fn, args: Value[]) => Value;
   /** True for functions written in TypeScript, which never return TAIL. */
   readonly native: boolean;
-  /** True if the function always returns one value and may leave `m.mv` stale. */
+  /** True if the function always returns one value and may leave `m.mv`, the list of all values, stale. */
   readonly single: boolean;
-  /** As text, for `describe` and error messages. */
+  /** The lambda list as text, for `describe` and error messages. */
   lambdaList = "";
   documentation: string | null = null;
   /** For a native of fixed arity: the implementation, which compiled code calls directly. */
   direct: ((m: Machine, ...args: Value[]) => Value) | null = null;
-  /** The number of arguments of `direct`. */
+  /** The smallest and the largest number of arguments of `direct`. */
   min = 0;
   max = 0;
   /** The data of a generic function, or null. */
@@ -59,7 +60,7 @@ const viaArray1: Code["c1"] = (m, fn, a) => fn.code.cn(m, fn, [a]);
 const viaArray2: Code["c2"] = (m, fn, a, b) => fn.code.cn(m, fn, [a, b]);
 const viaArray3: Code["c3"] = (m, fn, a, b, c) => fn.code.cn(m, fn, [a, b, c]);
 
-/** Something that the host works on. */
+/** A request to the host, such as a tool call. `Machine.waitFor` blocks until it is done. */
 export interface Pending {
   readonly done: boolean;
 }

@@ -2,6 +2,7 @@ import { lookup } from "node:dns";
 import type { Agent, IncomingMessage } from "node:http";
 import type { LookupFunction, Socket } from "node:net";
 import { HallError, messageOf } from "../base/errors.ts";
+import { formatBytes } from "../base/text.ts";
 import { kindOfHost } from "./host.ts";
 
 /**
@@ -282,7 +283,10 @@ export async function readAll(response: Dialled, bytesMax: number): Promise<Buff
     for await (const chunk of response.body ?? []) {
       bytes += chunk.length;
       if (bytes > bytesMax)
-        throw new HallError("TOO_LARGE", `the answer is over ${bytesMax} bytes`);
+        throw new HallError(
+          "TOO_LARGE",
+          `the response exceeds the limit of ${formatBytes(bytesMax)}`,
+        );
       chunks.push(chunk);
     }
   } catch (error) {

@@ -10,7 +10,7 @@ export interface Bounds {
   readonly count: number;
   /** Up to this many clusters may be left if the rest is not similar. */
   readonly countMax: number;
-  /** Up to this many clusters a small one may stay alone instead of joining strangers. */
+  /** Up to this many clusters, a small one may stay alone instead of joining unrelated tools. */
   readonly aloneMax: number;
   /** Similarity from which clusters are merged although there are few enough. */
   readonly likenessMin: number;

@@ -65,7 +65,7 @@ export interface FaceParts {
   readonly health: HealthBook;
   readonly trust?: Pick<Trust, "heldBecause"> | undefined;
   readonly spelling: Spelling;
-  /** Somebody asked for this face: it leaves nothing out. */
+  /** True if the face was requested explicitly: the list is then complete. */
   readonly isComplete: boolean;
   /** The lists never change. */
   readonly isStatic: boolean;

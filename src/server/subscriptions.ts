@@ -52,7 +52,7 @@ export async function listen(
   });
 }
 
-/** The acknowledgement is the first message; what changes before it is told right after it. */
+/** The acknowledgement must be the first message. Changes before it are collected and sent right after it. */
 function createNews(exchange: Exchange, _meta: JsonObject) {
   let early: Set<string> | undefined = new Set();
   const tell = (method: string, uri?: string): void => {

@@ -45,7 +45,7 @@ export class Archive {
 
   /** All of the batch or nothing; durable when it resolves. */
   async commit(batch: readonly PendingWrite[]): Promise<void> {
-    // Looking costs a question to the database, so it is left out where nobody waits for the rows.
+    // The check costs a query, so it is skipped for batches without a durable write.
     const isChecked = this.#mark === undefined || batch.some(({ kind }) => kind === "write");
     const { mark } = await this.#engine.write(
       async (sql) => {

@@ -191,7 +191,7 @@ export async function sealChain(sql: Sql, seal: Seal): Promise<void> {
     ]);
 }
 
-/** Whose key the chain has. */
+/** Finds out who sealed the audit chain with a key. */
 export async function findSealer(sql: Sql, seal: Seal): Promise<"nobody" | "us" | "somebody else"> {
   const { sealed } = await readEnds(sql);
   if (!sealed) return "nobody";

@@ -185,7 +185,7 @@ export interface Statistics {
   /** Busiest first. */
   readonly toolkits: readonly (Figures & { readonly toolkit: string })[];
   readonly tools: readonly (Figures & { readonly toolkit: string; readonly tool: string })[];
-  /** Those who called with a token; absent if nobody did. */
+  /** Callers with a token; absent if there were none. */
   readonly people?: readonly (Figures & { readonly person: string })[] | undefined;
 }
 

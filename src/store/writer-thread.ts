@@ -112,7 +112,7 @@ export class WriterThread {
       try {
         this.#add(describe());
       } catch (err) {
-        // The call is answered: nobody else hears of this.
+        // The call is already answered, so the log is the only place to report this.
         this.#options.log.error({ err }, "a call could not be described and is not recorded");
       }
     }

@@ -207,7 +207,8 @@ export function createApprovals(
           answered.set(keyOf(found.pending), { answer: given, expiresAt });
           for (const tell of found.listeners) tell(answer);
         };
-        // The call that waits here hears of it as the others do; without them it counts here alone.
+        // In several halls, the call that waits here gets the answer once it is stored for all. If that fails,
+        // or there are no other halls, the answer is kept here.
         if (shared)
           void shared
             .put(keyOf(found.pending), given, approvalMsMax)

@@ -43,7 +43,7 @@ export function overrideOf(
   return ownValue(overrides, `${server}.${tool}`) ?? ownValue(overrides, `${server}.*`);
 }
 
-/** True if the config asks before every call of the server; `isEased` as {@link easingOf} says. */
+/** True if the config requires approval for every call of the server. See {@link easingOf} for `isEased`. */
 export function asksForAll(
   server: string,
   { policy, policies = {} }: TrustSettings,

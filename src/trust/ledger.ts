@@ -192,7 +192,7 @@ export function openLedger(
     try {
       return readUserKey(folder);
     } catch {
-      // Nothing that a foreign key signed counts.
+      // Ignore a ledger that was signed with another key.
       return undefined;
     }
   }

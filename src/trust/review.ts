@@ -87,9 +87,9 @@ export function findReviewed(
 export interface ProposedMark {
   /** As a person decides, or as it is marked. */
   readonly isDestructive: boolean;
-  /** Why it asks whatever a person decides. */
+  /** Why its calls require approval, whatever the review decides. */
   readonly alwaysAsks?: string | undefined;
-  /** The config says so, and approving the server accepts it. */
+  /** The config declares the tool safe, and approving the server accepts that. */
   readonly isCalledSafe: boolean;
 }
 

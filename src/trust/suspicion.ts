@@ -10,8 +10,9 @@ export interface Suspicion {
 }
 
 /**
- * Marks what poisoned definitions have in common: orders to the model, names of other servers, addresses,
- * and characters that nobody sees. It helps a reader; it decides nothing, as no filter of text holds.
+ * Finds typical signs of poisoned definitions: instructions to the model, names of other servers, addresses,
+ * and invisible characters. They help the person who reviews, but decide nothing, because no text filter is
+ * reliable.
  */
 export function findSuspicions(
   definition: JsonObject,

@@ -226,7 +226,7 @@ interface Known {
   readonly refused?: string | undefined;
   /** Why all its calls need approval. */
   readonly why?: string | undefined;
-  /** True if a person said that it asks. */
+  /** True if a person marked the tool in a review: its calls require approval. */
   readonly isMarked?: boolean | undefined;
 }
 
@@ -251,8 +251,8 @@ function judgeReviewed(target: Target, review: Review | undefined, isEased: bool
 }
 
 /**
- * A person who removed the mark of a changing tool says that it reads; an unknown one stays unknown. If the
- * config has changed since, the mark may have been removed because of what it said then.
+ * If a person removed the mark of a changing tool in the review, the tool counts as reading; an unknown tool
+ * stays unknown. If the config has changed since, the mark may have been removed because of the earlier config.
  */
 function reviewedEffect(
   { effect }: Marks,

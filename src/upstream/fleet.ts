@@ -26,9 +26,12 @@ export interface Fleet {
   get(name: string): Upstream;
   /** The logins to a server: the hall's own, or a person's. */
   tokenStore(url: string, person?: string): TokenStore;
-  /** A login or secret is another one now: the servers that use it connect again. */
+  /** A login or secret has changed: reconnects the servers that use it. */
   ownChanged(what: OwnChange): void;
-  /** A server that is no toolkit of its own: it is neither listed nor approved here, and closes with the others. */
+  /**
+   * Opens a server that is neither listed nor approved here, such as the process of a project's modules. It
+   * closes with the others.
+   */
   openApart(name: string, config: ServerConfig, sandbox?: SandboxPolicy): Upstream;
   /** Applies a new config; unchanged upstreams are not touched. */
   apply(change: FleetChange): Promise<void>;

@@ -6,10 +6,10 @@ import { OwnPage, type OwnPageOptions } from "./own-page.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 /**
- * The connections to one server. All clients share the main one, with two exceptions. A remote server
- * that speaks both protocol families is spoken to in the client's. And a server that asks without
- * saying for which call serves one client at a time on each connection, so that no client is asked
- * another's question; for a process, that starts the server once more.
+ * The connections to one server. All clients share the main one, with two exceptions. If a remote server speaks
+ * both protocol families, each client gets a connection in its own. If a server asks questions without naming
+ * the call, each connection serves one client at a time, so that no client gets another's question; a server
+ * that is a process then runs several times.
  */
 export class Lines {
   readonly #options: LinesOptions;
@@ -57,7 +57,7 @@ export class Lines {
     return this.#useLegacy(this.#takeAny(), scope, work);
   }
 
-  /** Of all, or of one person, whose login or secrets are others now. */
+  /** Restarts all connections, or those of one person after their login or secrets changed. */
   async restart(person?: string): Promise<void> {
     const own = person === undefined ? undefined : this.#people.get(person)?.supervisor;
     const ended = person === undefined ? this.all.map(({ supervisor }) => supervisor) : [own];
@@ -113,7 +113,7 @@ export class Lines {
     if (this.#lines.length >= linesMax)
       throw new HallError(
         "OVERLOADED",
-        `server "${name}" serves ${linesMax} clients, each on a connection of its own`,
+        `server "${name}" reached its limit of ${linesMax} connections, one for each client`,
         { next: [{ do: "retry-after", seconds: 5 }] },
       );
     return this.#add(isLegacy);

@@ -134,7 +134,7 @@ function sorted<T>(items: readonly T[], key: (item: T) => string): readonly T[] 
   return [...items].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
-/** What the server said of itself when it was read. */
+/** The server's answer to the handshake, as the lock recorded it. */
 export function handshakeOf(server: LockedServer): Handshake {
   const { era, protocol, info, capabilities, instructions } = server;
   return { era, version: protocol, info, capabilities, instructions };

@@ -8,9 +8,9 @@ export interface OwnPageOptions {
   readonly server: string;
   /** The page on which people log in and store their secrets; undefined while the hall has none. */
   url(): string | undefined;
-  /** Another text whenever the person's login or secrets are others. */
+  /** A text that changes whenever the person's login or secrets change. */
   stateOf(person: string): Promise<string>;
-  /** Ends the person's connection: the next use opens one with what they have now. */
+  /** Closes the person's connection. The next call opens one with their current login and secrets. */
   restart(person: string): Promise<void>;
 }
 
@@ -21,9 +21,9 @@ const lookMs = 250;
 const progressMs = 5_000;
 
 /**
- * A person whose login or secret is missing is sent to the page of the hall, and their call waits until it is there. The
- * link has no secret and names nobody. Whoever opens it signs in as themselves, so that a link that is passed on gives no
- * account to the person who passed it on.
+ * Sends a person whose login or secret is missing to the hall's page; their call waits until it is stored. The
+ * link contains no secret and no name. A colleague who opens it signs in as themselves, so passing on a link
+ * gives nobody access to another account.
  */
 export class OwnPage {
   readonly #options: OwnPageOptions;
@@ -46,7 +46,10 @@ export class OwnPage {
     }
   }
 
-  /** Undefined if the person declines or cannot be asked. Otherwise a function that says that they are done. */
+  /**
+   * Asks the person to open the page. Returns the function that closes the question in their client, or
+   * undefined if they decline or cannot be asked.
+   */
   async #ask(url: string, context: CallContext): Promise<(() => void) | undefined> {
     const { server } = this.#options;
     // Clients of 2026-07-28 have no session, and know no end of such a question.
@@ -75,7 +78,7 @@ export class OwnPage {
     const endsAt = performance.now() + (context.takesProgress ? waitMsMax : silentMsMax);
     let known = state;
     for (;;) {
-      // Before the first wait too: it may have been there before the question was answered.
+      // Also before the first wait, because the login may have been stored while the question was open.
       await this.#options.restart(person);
       try {
         const result = await work();

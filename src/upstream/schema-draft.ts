@@ -1,8 +1,9 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 
 /**
- * Many servers declare `$schema: draft-07` for schemas that mean the same in 2020-12, and strict clients
- * then refuse to call the tool. Removes the declaration unless a keyword would change its meaning.
+ * Removes `$schema: draft-07` from an output schema that means the same in 2020-12. Many servers declare
+ * it, and strict clients then refuse to call the tool. The declaration stays if a keyword would change its
+ * meaning. Input schemas are not changed.
  */
 export function withoutOldDraft(schema: JsonObject): JsonObject {
   const { $schema, ...rest } = schema;
@@ -45,6 +46,7 @@ const besideReference = new Set([
   "definitions",
   "$defs",
 ]);
+// Keywords whose value contains schemas: one, a list, or an object of them.
 const ofOne = [
   "items",
   "contains",

@@ -23,7 +23,7 @@ export interface Channel {
   /** Stops and restarts reading. */
   pause(): void;
   resume(): void;
-  /** Writes what is queued, then lets go. Idempotent. `now` drops the queue. */
+  /** Writes the queue, then closes the transport. Idempotent. `now` drops the queue instead. */
   close(options?: { readonly now?: boolean }): Promise<void>;
 }
 

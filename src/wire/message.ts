@@ -105,8 +105,8 @@ const answerEnd = /,"jsonrpc":"2\.0","id":(0|[1-9]\d{0,14})\}$/;
 const answerEndLength = 40;
 
 /**
- * A long result keeps the text it came as, so that passing it on does not mean writing it again: of a megabyte that is
- * the larger part of the work. It holds as long as nobody changes a result in place; who wants another makes another.
+ * The text from which a long result was parsed. Relaying it sends this text instead of serialising the result
+ * again, which would be most of the work for a megabyte. So results must not be changed in place: make a copy.
  */
 const writtenAs = new WeakMap<object, string>();
 const longText = 65_536;
@@ -140,7 +140,8 @@ function classify(value: unknown, isNotification: IsNotification): Message {
   if (value.jsonrpc !== "2.0")
     return invalid("INVALID_REQUEST", 'jsonrpc must be "2.0"', readableId);
   if (typeof method !== "string" || method === "") {
-    // Where we wait for an answer under this id, it is one: neither a result nor an error.
+    // If a request of ours with this id is pending, this counts as its answer, although it is neither a result
+    // nor an error.
     return {
       ...invalid("INVALID_REQUEST", "method must be a non-empty string", readableId),
       answerId: method === undefined ? readableId : undefined,
@@ -193,7 +194,7 @@ function unreadable(code: Invalid["code"], reason: string, text: string): Invali
 
 const edgeLength = 512;
 const shortMember = /"(?:jsonrpc|id|method)"\s*:\s*(?:"[^"\\]*"|-?\d+)/.source;
-/** The short members of a message stand before its long one in some implementations, behind it in others. */
+/** Some implementations write the short members of a message before the long one, others after it. */
 const firstMembers = new RegExp(`^\\s*\\{\\s*((?:${shortMember}\\s*,\\s*)*(?:"method")?)`);
 const lastMembers = new RegExp(`((?:,\\s*${shortMember}\\s*)+)\\}\\s*$`);
 

@@ -69,7 +69,10 @@ export class RunningRequests {
     exchange.scope.cancel(reason);
   }
 
-  /** Resolves when all are answered, after `waitMs` at the latest. They shall hurry; standing requests end at once. */
+  /**
+   * Asks running requests to finish soon and cancels standing ones, such as subscriptions. Resolves when all
+   * are answered, or after `waitMs`.
+   */
   async drain(reason: HallError, waitMs?: number): Promise<void> {
     for (const { isStanding, scope } of this.#running.values())
       isStanding ? scope.cancel(reason) : scope.hurry();
@@ -188,7 +191,7 @@ export class Exchange {
     this.expiresAt = Number.POSITIVE_INFINITY;
   }
 
-  /** Does nothing once the request is answered or withdrawn: what comes later belongs to nobody. */
+  /** Does nothing once the request is answered or withdrawn, unless `outlives` is set. */
   notify(method: string, params: unknown): void {
     if (!this.#isOver || this.outlives) this.#sender.notify(method, params, this.request.id);
   }

@@ -2,9 +2,9 @@ import type { Readable, Writable } from "node:stream";
 import type { Channel, Limits, Receiver } from "./channel.ts";
 
 export interface StdioOptions {
-  /** A last line without a newline is half a message of somebody who died, not a message. */
+  /** Ignore a last line without a newline: the writer ended in the middle of a message. */
   readonly needsNewline?: boolean;
-  /** Closes the line on somebody who writes without end; without it everything up to the next newline is skipped. */
+  /** Close the channel if a line never ends. Otherwise everything up to the next newline is skipped. */
   readonly cutsEndless?: boolean;
 }
 

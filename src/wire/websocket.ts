@@ -3,7 +3,7 @@ import type { Channel, Receiver } from "./channel.ts";
 
 export interface WebSocketOptions {
   readonly pingMs?: number;
-  /** Asked for each message; when it says no, the socket is closed. */
+  /** Called for each message; false closes the socket. */
   mayReceive?(): boolean;
 }
 

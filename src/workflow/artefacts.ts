@@ -79,7 +79,7 @@ interface Versions {
   /** The text we wrote last. */
   readonly base: string | undefined;
   readonly next: string;
-  /** A copy of spec-kit's template that nobody has filled in may be replaced. */
+  /** spec-kit's template. A file that still equals it may be replaced. */
   readonly template: string | undefined;
 }
 

@@ -135,7 +135,7 @@ const loginOf = async (browser: Browser): Promise<unknown> => {
   return servers.find(({ name }) => name === "far")?.login;
 };
 const refused = {
-  error: { code: "DENIED", message: "this browser session waits for no such login" },
+  error: { code: "DENIED", message: "no login with this state was begun in this browser session" },
 };
 
 describe("a login in the page", () => {
@@ -215,7 +215,7 @@ describe("a login in the page", () => {
     now = 299_999;
     expect(await pending.take("in time", "s")).toEqual(JSON.parse(JSON.stringify(login)));
     now = 300_000;
-    await expect(pending.take("late", "s")).rejects.toThrow("waits for no such login");
+    await expect(pending.take("late", "s")).rejects.toThrow("no login with this state");
   });
 
   test("is only for servers that want one of each person", async () => {

@@ -98,7 +98,9 @@ test("a person signs in with the team's issuer, logs in to a server, and stores 
   const given = { issuer: "team", answer, state, verifier };
   const foreign = await post({ ...given, state: other.state, verifier: other.verifier });
   expect(foreign.error?.message).toBe("the answer belongs to another sign-in");
-  expect((await post({ ...given, issuer: "else" })).error?.message).toContain("signs nobody in");
+  expect((await post({ ...given, issuer: "else" })).error?.message).toContain(
+    "does not offer sign-in",
+  );
   const iss = answer.replace(/iss=[^&]*/, "iss=https%3A%2F%2Felse.example");
   expect((await post({ ...given, answer: iss })).error?.message).toContain("another issuer");
   expect((await post(given)).result?.csrf).toBeTruthy();

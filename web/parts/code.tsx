@@ -1,4 +1,4 @@
-/** Text of a program or a stranger, as it is. It scrolls, so the keyboard must reach it. */
+/** Untrusted text, shown unchanged. It can be focused, so that it scrolls with the keyboard. */
 export function Code(props: {
   readonly label: string;
   readonly text: string;

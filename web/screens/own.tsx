@@ -33,7 +33,7 @@ export function Own({ seesMore }: { readonly seesMore: boolean }) {
         {error && <Problem error={error} />}
         {!data && !error && <Loading />}
         {done !== undefined && <p role="status">{done}</p>}
-        {data?.servers.length === 0 && <p>No server wants a login or secret of yours.</p>}
+        {data?.servers.length === 0 && <p>No server needs a login or secret from you.</p>}
         {data?.servers.map((server) => (
           <Server key={server.name} server={server} />
         ))}

@@ -28,7 +28,7 @@ export function AddServer({ close }: { readonly close: () => void }) {
       const { servers } = await ask("makeChange", { change, seen });
       toast(`added ${servers.join(", ")}`);
       refresh("servers", "tools");
-      // Nothing of it runs before a person has seen what would run.
+      // The review comes first: nothing is started before a person has approved it.
       go("review", servers[0] ?? "");
     });
 

@@ -70,7 +70,10 @@ export function describeGroups(
   });
 }
 
-/** Callers know a group by its name, so it stays while it says a part of what the group is about now. */
+/**
+ * True if the old name shares a word with the proposed one. The group then keeps its name, because callers know
+ * it.
+ */
 function sharesWord(name = "", proposed: string): boolean {
   const words = proposed.split("_").filter((word) => word !== "and");
   return name.split("_").some((word) => words.includes(word));
@@ -156,7 +159,10 @@ function findDomains(
     }));
 }
 
-/** The name of the product that fills a group; of a part of its tools with the word that tells it from the others: `github_issues`. */
+/**
+ * The product that fills a group, such as `github`. If other groups have tools of it too, a topic is added:
+ * `github_issues`.
+ */
 function productName(
   [only, ...others]: readonly (readonly Member[])[],
   groups: readonly (readonly (readonly Member[])[])[],

@@ -97,7 +97,8 @@ function partition(snapshot: CorpusSnapshot, count: number): Part[] {
       sizes: units.map(({ length }) => length),
       likeness: likenessMatrix(
         profiles,
-        // Few large groups must mix domains: there the words of the tools route tasks better than what their servers are called.
+        // A few large groups must mix domains. There the words of the tools route tasks better than the names
+        // of their servers.
         units.map((documents) => (isMany(total) ? undefined : domainOf(documents, snapshot))),
       ),
     },

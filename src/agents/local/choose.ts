@@ -74,7 +74,10 @@ export function chooseTools<Tool extends ScoredTool>(
     .sort((a, b) => placeOf(a) - placeOf(b) || b.tool.score - a.tool.score);
 }
 
-/** The stems of a step and of what its words stand for: README.md is a text file, "find" asks for a search, "show" a file to read it, a question to get something. */
+/**
+ * The stems of a step and of what its words imply: README.md is a text file, "find" means search, "show" a file
+ * means read it, and a question means "get".
+ */
 function stemsOf(step: string): Set<string> {
   const stems = new Set(wordsOf(`${step} ${maskValues(step)}`));
   const add = (words: Iterable<string>): void => {
@@ -181,7 +184,10 @@ function listWords(words: readonly string[]): string {
 
 const bareName = ({ name }: Pick<ScoredTool, "name">): string => name.slice(name.indexOf(".") + 1);
 
-/** Where a step names a tool: in full, bare if that is no ordinary word, or bare in quotes or as the first word. */
+/**
+ * The place where a step names a tool: by its full name, by a bare name that is no ordinary word, or by any
+ * bare name in quotes or as the first word.
+ */
 function findName(
   { text, mentions }: TaskText,
   fullName: string,
@@ -248,8 +254,8 @@ export interface Votes {
 }
 
 /**
- * A tool that the task names decides. Otherwise a group is as good as its best tool, as one tool does the work; if no tool clearly
- * fits by its words, groups with a tool for which nothing is open come first.
+ * The group with a tool that the task names wins. Otherwise a group ranks as high as its best tool. If no tool
+ * clearly fits, groups come first whose tool has all arguments for sure.
  */
 export function countVotes(
   task: string,

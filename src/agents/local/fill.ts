@@ -317,7 +317,7 @@ class Filler {
     this.#add(parameter, valueFor(parameter, mention), { start, end, from, isSure, isExplicit });
   }
 
-  /** A file where the tool wants a folder, or here where it wants a file. */
+  /** True for a file if the tool expects a folder, and for "here" if it expects a file. */
   #isOtherKind({ kind, text, value }: Mention): boolean {
     if (kind !== "path") return false;
     const isForFolders = folderStems.some((stem) => this.#toolWords.has(stem));

@@ -114,7 +114,7 @@ interface HandBack extends Found {
   readonly done: readonly StepResult[];
   readonly step: string;
   readonly doubt: string;
-  /** Steps after it. */
+  /** The steps after the one that is handed back. */
   readonly left: readonly string[];
 }
 
@@ -170,7 +170,10 @@ function describeHandBack(job: Job, handBack: HandBack): Conclusion {
   };
 }
 
-/** A caller that sees agents only names the tool in a task; an agent does not run what changes something, so the user has to. */
+/**
+ * How the caller can run the proposed tool. A caller that is shown only agents names the tool in a task for this agent.
+ * If the tool changes something, the agent would refuse it, so the advice is a command for the user.
+ */
 function callAdvice(
   { tool, filling: { arguments: args } }: Choice,
   { agent, seesAgentsOnly }: RunRequest,
@@ -187,7 +190,7 @@ function callAdvice(
   return { do: "run-command", command: `call ${tool.name} '${quoted}'` };
 }
 
-/** A tool of a hand-back, for a program. */
+/** One proposed tool of a task that is handed back, as data for programs. */
 function toolDetails(choice: Choice): JsonObject {
   const { tool, filling } = choice;
   return {
@@ -207,7 +210,7 @@ function toolDetails(choice: Choice): JsonObject {
   };
 }
 
-/** The same for a person and a model. */
+/** The same as text, for people and models. */
 function describeChoice({ tool, filling: { filled, missing } }: Choice, place: number): string {
   const values = filled.map(
     ({ name, value, isSure, from }) =>

@@ -84,7 +84,7 @@ function printBuild(
     groups: plan && summarisePlan(plan),
     clientsSee: options.exposure,
   };
-  // Why a server that was just added failed was shown when it did; the rest is about those that answered.
+  // The failure of a server that was just added is on the screen already; report only that it did not answer.
   const added = isSilent && options.added ? options.added.added.map(({ name }) => name) : [];
   const what = added.length > 0 ? `${added.join(", ")} did not answer` : "no server answered";
   const noAnswer = new HallError("UNAVAILABLE", what, {

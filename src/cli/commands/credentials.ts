@@ -62,9 +62,13 @@ export async function runLogin(server: string, options: LoginOptions): Promise<v
 /** A login that no call would use. */
 function refusePerson(server: string, { oauth }: RemoteServerConfig, person?: string): void {
   if (person === undefined || oauth?.perPerson) return;
-  throw new HallError("INVALID_PARAMS", `everybody shares one login to ${server}`, {
-    next: [{ do: "edit-config", field: `mcpServers.${server}.oauth.perPerson` }],
-  });
+  throw new HallError(
+    "INVALID_PARAMS",
+    `${server} has one login for all people, so --person is not possible`,
+    {
+      next: [{ do: "edit-config", field: `mcpServers.${server}.oauth.perPerson` }],
+    },
+  );
 }
 
 export async function runLogout(server: string, options: LoginOptions): Promise<void> {

@@ -62,7 +62,7 @@ export async function runInit(options: InitOptions): Promise<void> {
 function takeUsual({ yes, dryRun }: InitOptions): typeof chooseServers {
   return async (_found, usual) => {
     if (yes || dryRun || usual.length === 0) return usual;
-    throw new HallError("INVALID_PARAMS", "nobody can choose among the servers", {
+    throw new HallError("INVALID_PARAMS", "choosing servers needs a terminal", {
       hint: "Run it in a terminal, or take all servers of this project with --yes.",
     });
   };

@@ -242,7 +242,7 @@ interface Sighting {
   readonly client: { readonly id: string; readonly name: string };
   /** "file:line:column" of its entry. */
   readonly place: string;
-  /** Whose file that is. */
+  /** Whether it is the client's file for one project or for the user. */
   readonly scope: "project" | "user";
   /** The folder it is for, if it is not this project's. */
   readonly elsewhere?: string | undefined;

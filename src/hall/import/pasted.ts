@@ -66,9 +66,13 @@ export function entryFrom(words: readonly string[], flags: ServerFlags): JsonObj
   if (url !== undefined) {
     const extra = flags.url === undefined ? args : words;
     if (extra.length > 0)
-      throw new HallError("INVALID_PARAMS", `a server with a url runs no command "${extra[0]}"`, {
-        hint: "Give either a url or a command.",
-      });
+      throw new HallError(
+        "INVALID_PARAMS",
+        `unexpected "${extra[0]}": a server with a url has no command`,
+        {
+          hint: "Give either a url or a command.",
+        },
+      );
     if (env.length > 0)
       throw new HallError("INVALID_PARAMS", "--env is for a server that runs a command", {
         hint: "Set a header instead: --header 'Name: value'",

@@ -28,7 +28,7 @@ const gatheredMax = 500;
 interface KeptEvent {
   readonly seq: number;
   readonly event: PageEvent;
-  /** The only one who hears it; undefined for all. */
+  /** Only this principal receives the event; undefined for all. */
   readonly principal?: string | undefined;
 }
 

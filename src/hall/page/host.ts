@@ -70,7 +70,8 @@ export function createPageHost(
       scope: "call",
       fields: { reads: "object" },
       async run({ reads }, caller) {
-        // Before the answers: the event stream continues here, and tells what changes meanwhile.
+        // Read first: the event stream continues from here, so that changes during the other reads are not
+        // missed.
         const session = await methods.session.run({}, caller);
         const answers = await Promise.all(
           Object.entries(reads).map(async ([method, params]) => {

@@ -12,7 +12,10 @@ import { openProjectSecrets, type ProjectSecrets } from "../secrets.ts";
 import { getServer } from "../settings.ts";
 import type { Area, PageParts } from "./area.ts";
 
-/** Logins to servers, and what each person has of their own: a login, secrets. Nobody sees a value again. */
+/**
+ * The page's methods for logins to servers and for each person's own logins and secrets. No method returns a
+ * stored value.
+ */
 export interface OwnMethods {
   /** The servers that want a login or secrets of the person who asks. */
   own: { params: Record<string, never>; result: { readonly servers: readonly OwnServer[] } };
@@ -79,14 +82,15 @@ export class PendingLogins {
   }
 
   /**
-   * The login that an answer belongs to, once. In another session than the one that began it, the answer changes
-   * nothing: either the link was passed on, or somebody's own login is put upon another person. Throws DENIED.
+   * Takes the login that the issuer's answer belongs to; works once. The answer must come in the session that
+   * began the login. Otherwise the link was passed on, or an attacker wants a victim to use the attacker's
+   * login. Throws DENIED.
    */
   async take(state: string, session: string): Promise<Pending> {
     const isFor = (text: string): boolean => (JSON.parse(text) as Pending).session === session;
     const found = await this.#place.take(`login ${state}`, isFor);
     if (found === undefined)
-      throw new HallError("DENIED", "this browser session waits for no such login", {
+      throw new HallError("DENIED", "no login with this state was begun in this browser session", {
         hint: "Begin the login again on this page. It must end within 5 minutes, in the same browser.",
       });
     return JSON.parse(found);
@@ -180,7 +184,7 @@ export function ownArea(parts: PageParts): Area<OwnMethods> {
         if (!person || servers.length === 0)
           throw new HallError(
             "DENIED",
-            `no server wants a secret "${name.slice(0, 100)}" of yours`,
+            `no server uses a secret "${name.slice(0, 100)}" of each person`,
           );
         await (await openSecrets(parts)).set(name, value, { person: person.user });
         for (const server of servers) await hall.fleet.get(server.name).restart(person.user);
@@ -233,7 +237,7 @@ async function requireOwnLogin(
   const servers = person ? await describeOwn(parts, person) : [];
   const own = servers.find(({ name }) => name === server);
   if (!person || own === undefined || own.login === "none")
-    throw new HallError("DENIED", `"${server.slice(0, 100)}" wants no login of yours`);
+    throw new HallError("DENIED", `"${server.slice(0, 100)}" does not use logins of single people`);
   return person.user;
 }
 

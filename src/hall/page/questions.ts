@@ -92,7 +92,7 @@ export function createQuestions(events: HallEvents): PageQuestions {
     async ask(asking, questions, asked) {
       const all = Object.entries(questions);
       if (all.some(([, { method }]) => method !== "elicitation/create"))
-        throw new HallError("MISSING_CAPABILITY", "the page has no model and no folders to offer");
+        throw new HallError("MISSING_CAPABILITY", "the page supports neither sampling nor roots");
       const answers = all.map(
         async ([name, question]) => [name, await put(asking, question, asked)] as const,
       );

@@ -30,7 +30,7 @@ export interface ToolMethods {
     params: {
       readonly name: string;
       readonly arguments: JsonObject;
-      /** The page's name for the call, by which its progress and questions are told. */
+      /** An id chosen by the page; events about the call's progress and questions carry it. */
       readonly key?: string | undefined;
     };
     result: { readonly id: string; readonly outcome: Outcome; readonly ms: number };

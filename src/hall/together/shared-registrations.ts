@@ -130,5 +130,5 @@ export function shareHealth(
   });
 }
 
-/** As long as a breaker rests. */
+/** How long a breaker stays open. */
 const restMs = 30_000;

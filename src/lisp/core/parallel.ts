@@ -1,5 +1,6 @@
-// pmap and in-parallel. While a branch waits for the host, the next branches start on top of it, so the calls that
-// branches make first wait together. Only the innermost branch can go on; the others follow as it ends.
+// pmap and in-parallel. While a branch waits for the host, the next branches start on top of it on the same
+// stack, so the first host calls of all branches wait at the same time. Only the innermost branch can continue;
+// each outer one continues when those above it have ended.
 import { asCondition } from "../budgets.ts";
 import { defineFunction, defineMacro, form } from "../define.ts";
 import type { Fn, Pending } from "../function.ts";

@@ -1,4 +1,4 @@
-// `defclass` and queries about classes.
+// `defclass`, `find-class` and `class-of`. `define-condition` (core/handling.ts) uses the same slots and accessors.
 import { classOf, findClass } from "../classes.ts";
 import {
   defineFunction,
@@ -45,7 +45,7 @@ export function defineClassForms(): void {
   });
 }
 
-// ---- expansion: everything is quoted except initforms, which become functions
+// ---- expansion: names and options are quoted; initforms become functions, because they run for each new object
 
 function expandClass(
   m: Machine,
@@ -90,7 +90,7 @@ function pairs(items: readonly Value[]): [Value, Value][] {
 export const expandInitargs = (args: readonly Value[]): Value[] =>
   pairs(args).map(([initarg, value]) => lisp`(list '${initarg} ${initFunction(value)})`);
 
-/** `(value)` for a constant, else a function. */
+/** A list of one value for a constant, else a function; `initOf` reads both. */
 function initFunction(initform: Value): Value {
   if (initform instanceof Cons && initform.car === named("QUOTE")) return lisp`(list ${initform})`;
   const isConstant =
@@ -102,6 +102,7 @@ const slotOptions = new Set(
   words("INITARG INITFORM ACCESSOR READER WRITER ALLOCATION TYPE DOCUMENTATION"),
 );
 
+/** Options that a slot may have only once. */
 const isOnce = (key: Value): boolean =>
   ["INITFORM", "ALLOCATION", "TYPE", "DOCUMENTATION"].some((name) => isKeyword(key, name));
 

@@ -100,7 +100,7 @@ function hasKey(initargs: readonly Value[], key: Value): boolean {
   return false;
 }
 
-/** A keyword is valid if it fills a slot or an applicable method accepts it. */
+/** Refuses initargs that neither fill a slot nor are accepted by an applicable method. */
 function refuseUnknown(
   m: Machine,
   object: Instance,
@@ -142,6 +142,7 @@ function reinitialize(m: Machine, object: Value, initargs: Value[]): Value {
   return share(m, object, NIL, initargs);
 }
 
+/** Runs `shared-initialize`: the session's methods if there are any, else the native directly. */
 function share(m: Machine, object: Value, names: Value, initargs: Value[]): Value {
   if (isExtended(m, sharedInitialize))
     m.apply(m.fn(sharedInitialize), [object, names, ...initargs]);
@@ -150,7 +151,7 @@ function share(m: Machine, object: Value, names: Value, initargs: Value[]): Valu
   return object;
 }
 
-/** `names` are the slots to fill from initforms: T for all, or a list. */
+/** The native `shared-initialize`. `names` are the slots to fill from initforms: T for all, or a list. */
 function fillSlots(m: Machine, object: Value, names: Value, initargs: Value[]): Value {
   if (!(object instanceof Instance)) return m.typeError(object, "STANDARD-OBJECT");
   if (initargs.length % 2 === 1)

@@ -1,4 +1,5 @@
-// The iteration clauses `for` and `as`.
+// The iteration clauses `for` and `as` of `loop`. This file also has `Clauses`, which reads the forms of any clause, and
+// `LoopPlan`, which all clauses fill in. loop-clauses.ts reads the other clauses; loop.ts turns the plan into a form.
 import type { Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { NIL, Sym, T, words } from "../symbol.ts";
@@ -57,7 +58,7 @@ function equals(target: Value, clauses: Clauses): Read {
   };
 }
 
-/** A clause whose steps are all alike. */
+/** A clause whose first step is the same as all later ones. */
 function steady(
   hidden: Binding[],
   targets: readonly Value[],
@@ -90,7 +91,7 @@ function overList(
   });
 }
 
-/** `#'cddr` needs no variable. */
+/** The step of `by`. `#'cddr` is called by its name; other functions are kept in a hidden variable. */
 function stepper(by: Value, bindings: Binding[]): (at: Sym) => Template {
   if (
     by instanceof Cons &&
@@ -171,7 +172,7 @@ function usingVariable(clauses: Clauses): Value {
   return variable;
 }
 
-/** From, limit and step in the order of the text, which is the order of evaluation. */
+/** Start, limit and step are evaluated in the order in which the program writes them. */
 function numeric(target: Value, clauses: Clauses): Read {
   if (!(target instanceof Sym)) return clauses.refuse("LOOP counts with one variable only");
   const variable = target === NIL ? hidden("COUNT") : target;

@@ -1,5 +1,6 @@
-// The standard generic functions. They are plain natives until a session defines a method; then it gets its own
-// generic function, with the native as the least specific method.
+// The generic functions that Common Lisp defines, such as `make-instance` and `print-object`. Each is a plain native
+// until a session defines a method on it. The session then gets a generic function of its own ("opens" the standard
+// one), with the native as the least specific method.
 
 import { write } from "../budgets.ts";
 import {
@@ -34,7 +35,7 @@ interface Standard {
 
 const standards = new Map<Sym, Standard>();
 
-/** `defineStandardGeneric("CHANGE-CLASS object class &rest initargs", …)`: the rest are initargs. */
+/** As in `defineStandardGeneric("CHANGE-CLASS object class &rest initargs", …)`; the native gets `&rest` as an array. */
 export function defineStandardGeneric<const Signature extends string>(
   signature: Signature,
   native: NativeOf<Signature>["call"],
@@ -70,14 +71,13 @@ function callStandard(m: Machine, sym: Sym, args: Value[]): Value {
   return runDefault(m, standard, args);
 }
 
-/** The native gets the initargs as an array. */
 function runDefault(m: Machine, { shape, native }: Standard, args: Value[]): Value {
   const plain = native as (m: Machine, ...args: unknown[]) => Value;
   const { required, rest } = shape;
   return rest ? plain(m, ...args.slice(0, required), args.slice(required)) : plain(m, ...args);
 }
 
-/** The session's generic function for a standard one, or undefined. */
+/** The session's own generic function for a standard one, created if needed; undefined if the name is not standard. */
 export function openStandard(m: Machine, name: Value): Generic | undefined {
   const standard = standards.get(name as Sym);
   if (standard === undefined) return undefined;
@@ -103,7 +103,7 @@ function defaultMethod(name: Value, standard: Standard): Method {
   };
 }
 
-/** True if the session has methods on one of these. */
+/** True if the session has defined methods on one of these. */
 export const isExtended = (m: Machine, ...names: readonly Sym[]): boolean =>
   names.some((name) => findGeneric(m, name) !== undefined);
 
@@ -141,7 +141,7 @@ function printPlainly(m: Machine, object: Value, stream: Stream): Value {
   return object;
 }
 
-/** Without the identity, so that output is repeatable. */
+/** Prints no address of the object, so that output is the same in each run. */
 function printUnreadable(
   m: Machine,
   object: Value,

@@ -105,7 +105,7 @@ export class AccessTokens {
   #placeOf(name: string): { readonly issuer: Issuer; readonly url: string } {
     const issuer = this.#named.get(name);
     if (issuer?.config.clientId === undefined)
-      throw new HallError("INVALID_PARAMS", "this issuer signs nobody in to the page");
+      throw new HallError("INVALID_PARAMS", "the page does not offer sign-in with this issuer");
     return { issuer, url: this.#options.url() };
   }
 

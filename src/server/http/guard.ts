@@ -32,7 +32,10 @@ export interface Identity {
   readonly rights: Rights;
 }
 
-/** True if a session of one is the other's. A later token of the same person may have other rights or groups. */
+/**
+ * True if a session opened by one identity may be used by the other. A later token of the same person may have
+ * other rights or groups.
+ */
 export function isSameCaller(one: Identity, other: Identity): boolean {
   if (one.principal !== other.principal) return false;
   const isSame = one.rights === other.rights && one.person === other.person;
@@ -148,7 +151,7 @@ export function hasToken({ principal }: Identity): boolean {
   return principal !== withoutToken.principal;
 }
 
-/** Why the owner of an access token cannot use MCP: it may neither call nor register. Named tokens hear it later. */
+/** Refuses an access token that allows neither calls nor registrations. Named tokens are checked later. */
 export function refuseWithoutUse(caller: Identity): Refusal | undefined {
   const { person, rights } = caller;
   if (person?.issuer === undefined || rights.scopes.some((scope) => scope.startsWith("register:")))

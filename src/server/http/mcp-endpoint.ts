@@ -27,7 +27,10 @@ export interface HttpRequest {
   readonly response: ServerResponse;
   readonly url: URL;
   readonly caller: Identity;
-  /** True if another hall passed it on: this one has what it is about, or nobody has. */
+  /**
+   * True if another hall forwarded the request. This hall must answer it, even if it does not know the session,
+   * call or task.
+   */
   readonly isPassedOn?: boolean | undefined;
 }
 
@@ -79,7 +82,9 @@ export class McpEndpoint {
       : others.forward(owner, request, response, { caller });
   }
 
-  /** False if this hall answers: it has what the message is about, or nobody has. */
+  /**
+   * Forwards a message about a session, call or task to the hall that has it. False if this hall must answer.
+   */
   async #passOnMessage(
     { request, response, caller, isPassedOn }: HttpRequest,
     message: Message | undefined,

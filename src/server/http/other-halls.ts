@@ -29,7 +29,7 @@ type Signed = Pick<IncomingMessage, "method" | "url">;
 const asHall: Identity = { principal: "hall", rights: { scopes: [] } };
 const header = "x-guildhall-caller";
 const signedMsMax = 30_000;
-/** A hall that was stopped may go on; one that is away for longer does not. */
+/** A hall that was suspended may continue within this time; after it, the hall counts as gone. */
 const silentMsMax = 10_000;
 const watchMs = 500;
 
@@ -177,7 +177,7 @@ export class OtherHalls {
   }
 }
 
-/** The text of a frame that a hall answers for another: nobody knows whether the call did its work. */
+/** The answer for a call whose hall does not respond. It is unknown whether the call did its work. */
 function hallEnded(id: Id | undefined): Refusal {
   return {
     status: 503,

@@ -59,7 +59,7 @@ type Kept = ByName | WithToken;
 
 /** What several halls share, encrypted. All may throw UNAVAILABLE. */
 export interface SharedSessions {
-  /** Stands for the user in all halls, each of which has a token of its own. */
+  /** Identifies the user in all halls, because each hall has its own token. */
   readonly own: string;
   readonly sessions: {
     get(key: string): string | undefined;
@@ -101,7 +101,7 @@ export function openPageSessions({
 }: PageSessionsOptions): PageSessions {
   const kept = shared ? keepShared(shared) : keepHere(join(folder, "page-sessions.json"), now);
   const own = digest(token);
-  /** Of a browser that was signed in with a code, which stands for the user and not for one hall. */
+  /** The owner of sessions that were opened with a code: the user in all halls, not the token of one. */
   const ofCode = shared ? digest(shared.own) : own;
 
   function callerOf({ by }: ByName): Identity | undefined {
@@ -168,9 +168,9 @@ interface Keeper {
   takeCode(code: string): Promise<boolean>;
 }
 
-/** Of one hall: in a file, and what has a token in memory. */
+/** Sessions of a single hall: in a file, except for those with an access token, which are in memory. */
 function keepHere(file: string, now: () => number): Keeper {
-  /** The codes that nobody has used, and when they end. */
+  /** Unused codes, with the time at which they expire. */
   const codes = new Map<string, number>();
   let withToken: readonly WithToken[] = [];
   const current = (): readonly ByName[] => readKept(file).filter(({ until }) => until > now());

@@ -63,7 +63,7 @@ const beatMs = 250;
 /** Counted from before the renewal is sent, so it ends before the database's. */
 const leaseMs = 1_000;
 const leaseInDatabaseMs = 1_200;
-/** How long a hall that is cut off goes on with what it knew: longer than a standby takes to replace a database. */
+/** How long a hall without the database relies on what it last read: longer than a failover takes. */
 const cutOffMsMax = 120_000;
 const settleMs = 10;
 const lockPollMs = 50;

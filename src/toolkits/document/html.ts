@@ -9,9 +9,9 @@ import { TextSink } from "./text.ts";
  */
 export function parseHtml(html: string): { text: string; title?: string | undefined } {
   const page = readPage(html);
-  const [kept, all] = [tidy(page.kept), tidy(page.all)];
-  // Some pages consist of menus only.
-  const text = kept.length >= Math.min(200, all.length / 2) ? kept : all;
+  const [main, all] = [tidy(page.main), tidy(page.all)];
+  // Some pages consist of menus only: take these, too, if little text is left without them.
+  const text = main.length >= Math.min(200, all.length / 2) ? main : all;
   const title = tidy(page.title).replaceAll("\n", " ").slice(0, 500);
   return { text, title: title || undefined };
 }
@@ -30,8 +30,9 @@ const blockTags = new Set(
 );
 const depthMax = 5_000;
 
-function readPage(html: string): { kept: string; all: string; title: string } {
-  const kept = new TextSink();
+/** All visible text, and the part of it (`main`) that is in no menu. */
+function readPage(html: string): { main: string; all: string; title: string } {
+  const main = new TextSink();
   const all = new TextSink();
   const title = new TextSink();
   let hasTitle = false;
@@ -44,7 +45,7 @@ function readPage(html: string): { kept: string; all: string; title: string } {
   const put = (text: string): void => {
     if (hiddenAt > 0) return;
     all.put(text);
-    if (menuAt === 0) kept.put(text);
+    if (menuAt === 0) main.put(text);
   };
   const parser = new Parser({
     onopentag(name, attributes) {
@@ -75,7 +76,7 @@ function readPage(html: string): { kept: string; all: string; title: string } {
   });
   for (let at = 0; at < html.length; at += 65_536) parser.write(html.slice(at, at + 65_536));
   parser.end();
-  return { kept: kept.text(), all: all.text(), title: title.text() };
+  return { main: main.text(), all: all.text(), title: title.text() };
 }
 
 function isHidden(attributes: Readonly<Record<string, string>>): boolean {

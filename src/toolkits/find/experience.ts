@@ -44,7 +44,10 @@ export function createExperience({ store, log, now = Date.now }: ExperienceOptio
   };
 }
 
-/** One call says a third of what nine do, and more than nine say no more. */
+/**
+ * From -1 (all calls fail) to 1 (none fails). One call counts about a third of nine; more than nine calls add
+ * nothing.
+ */
 function judge(calls: number, errorRate: number): number {
   return (1 - 2 * errorRate) * Math.min(1, Math.log10(1 + calls));
 }

@@ -103,7 +103,7 @@ export function createFindToolkit(finder: Finder, parts: AnswerParts): OwnToolki
 /** How long an answer waits for servers that are seen for the first time. */
 const lookingMsMax = 3_000;
 
-/** Resolves with whether somebody is still being looked at. */
+/** Resolves with true if some servers are still being discovered. */
 async function waitForLists({ registry }: AnswerParts, signal: AbortSignal): Promise<boolean> {
   const looking = registry.looking();
   if (!looking) return false;
@@ -133,7 +133,7 @@ function parseObject(text: string): unknown {
   try {
     return JSON.parse(text === "" ? "{}" : text);
   } catch {
-    // Not JSON: the caller hears that an object is wanted.
+    // Not JSON: the caller of this function reports that an object is expected.
     return undefined;
   }
 }

@@ -9,7 +9,7 @@ export interface SavedFile {
   /** `weekly-report.lisp`. */
   readonly fileName: string;
   readonly text: string;
-  /** The name of its approval. That of a program that may change things says so. */
+  /** The name under which it is approved. It differs for programs that may change something. */
   readonly textName: string;
   /** `weekly_report`. */
   readonly name: string;

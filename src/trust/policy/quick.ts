@@ -7,9 +7,9 @@ type Reader = (context: JsonObject) => unknown;
 const readers = new WeakMap<Expr, Reader>();
 
 /**
- * Whether a condition holds for this context; undefined if only Cedar can tell. This spares Cedar conditions of the
- * simplest kinds, of which one call may have a hundred. Anything that Cedar could answer with an error, or that is
- * not known here, is undefined.
+ * True if a condition holds for this context; undefined if only Cedar can tell. Simple conditions are evaluated
+ * here, because Cedar is slow and one call may have a hundred of them. If Cedar could report an error, or the
+ * condition is of an unknown kind, the result is undefined.
  */
 export function holdsFor(condition: Expr, context: JsonObject): boolean | undefined {
   let read = readers.get(condition);

@@ -27,7 +27,7 @@ export async function openApi(
   const reread = (): void => {
     readDocument(config, life).then(
       (changed) => channel.replace(changed),
-      (error: unknown) => said?.(`the document has changed: ${messageOf(error)}`),
+      (error: unknown) => said?.(`the document changed and cannot be used: ${messageOf(error)}`),
     );
   };
   const channel = new ApiChannel({
@@ -42,7 +42,7 @@ export async function openApi(
   if (file !== undefined) watchFile(file, { interval: watchMs, persistent: false }, reread);
   return {
     channel,
-    // Nothing runs that could end by itself.
+    // There is no process or connection that could end unexpectedly.
     ended: new Promise(() => {}),
     evidence: () => evidence,
     stop: () => channel.close(),

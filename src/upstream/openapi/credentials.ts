@@ -63,9 +63,13 @@ async function writeScheme(
     return { headers: await tokenOf(authorizer), isOAuth: true };
   const text = value ?? "";
   if (!isHeaderValue(text))
-    throw new HallError("DENIED", "a credential has a character that HTTP cannot carry", {
-      hint: "Set the secret again, on one line.",
-    });
+    throw new HallError(
+      "DENIED",
+      "a credential contains a character that HTTP headers do not allow",
+      {
+        hint: "Set the secret again, on one line.",
+      },
+    );
   switch (scheme.kind) {
     case "apiKey": {
       if (scheme.in === "header") return { headers: { [scheme.name.toLowerCase()]: text } };

@@ -38,10 +38,10 @@ interface Request {
   readonly body: Buffer | undefined;
 }
 
-/** Calls operations of one API. */
+/** Sends the HTTP requests of one API: a tool call becomes a request, and its response an outcome. */
 export class Sender {
   readonly #options: SenderOptions;
-  /** By origin: sockets are kept between calls. */
+  /** One for each origin, so that sockets stay open between calls. */
   readonly #diallers = new Map<string, Dialler>();
 
   constructor(options: SenderOptions) {
@@ -58,13 +58,13 @@ export class Sender {
     const { messageBytesMax } = this.#options;
     const request = writeRequest(operation, args);
     const response = await this.#sendAuthorized(operation, api, request, signal);
-    // In base64 it is a third longer.
+    // A body that becomes base64 in the result grows by a third.
     const bytesMax = Math.floor(messageBytesMax * 0.7);
     const { status, headers } = response.answer;
     const waitMs = retryAfterMs(response.answer);
     const fetched = await readBody(response.answer, response.url, { bytesMax, signal });
     const answer: Answer = { ...fetched, status, headers };
-    // The text is in the result twice: as text and as structure.
+    // The result contains JSON twice: as text and as structured content.
     const outcome = toOutcome(operation, answer, Math.floor(messageBytesMax / 3));
     if (waitMs !== undefined) throw limited(answer, outcome, waitMs);
     return outcome;
@@ -74,7 +74,7 @@ export class Sender {
     for (const dialler of this.#diallers.values()) dialler.close();
   }
 
-  /** Credentials are for the API's own origin; a token that it rejects is renewed once. */
+  /** Sends credentials to the API's own origin only. Renews an OAuth token once if the API rejects it. */
   async #sendAuthorized(
     operation: Operation,
     api: Api,
@@ -198,7 +198,7 @@ function redirectOf({ status, headers }: Response, from: URL): URL | undefined {
   return URL.canParse(location, from.href) ? new URL(location, from) : undefined;
 }
 
-/** The client waits and tries again, if the call has the time. */
+/** `client/retry-after.ts` reads `retryAfterSeconds`: it waits and sends again if the call has enough time left. */
 function limited({ status }: Answer, { content }: Outcome, waitMs: number): HallError {
   const said = String(content[0]?.text ?? "").slice(0, 1_000);
   return new HallError(status === 429 ? "RATE_LIMITED" : "UNAVAILABLE", said, {

@@ -27,7 +27,7 @@ export function findServer(
   );
   const base = baseUrl ?? url;
   if (!URL.canParse(text, base))
-    throw new HallError("VALIDATION", "the OpenAPI document does not say where its API is", {
+    throw new HallError("VALIDATION", "the OpenAPI document names no server URL", {
       hint: 'Set "baseUrl" in the server\'s entry.',
     });
   const found = new URL(text, base);

@@ -15,9 +15,9 @@ export interface BoxPlan {
   /** Not needed for a server in a container, which the container's own options confine. */
   readonly runtime: Runtime | undefined;
   denied(denial: Denial): void;
-  /** Reports the denials that a text of the server tells of, and returns them in words. */
+  /** Finds denied accesses in the server's output, reports them, and returns them as a sentence. */
   explain(text: string): string | undefined;
-  /** Names that it may not reach are recorded, too. */
+  /** Also record host names that the server may not reach. */
   readonly isLearning?: boolean | undefined;
   /** A program that records what the server does, with its arguments. */
   readonly tracer?: readonly string[] | undefined;

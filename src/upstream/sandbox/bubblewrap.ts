@@ -125,7 +125,7 @@ export interface Boxing {
   readonly own: readonly string[];
   /** Names of the variables in its entry. */
   readonly given: readonly string[];
-  /** Also names that it may not reach are asked for and recorded. */
+  /** Also resolve and record host names that the server may not reach. */
   readonly isLearning?: boolean | undefined;
   /** A program that records what it does, with its arguments. */
   readonly tracer?: readonly string[] | undefined;
@@ -258,7 +258,10 @@ function depthOf(path: string): number {
 
 const hostsFile = "hosts";
 
-/** Makes the folders that a sandbox needs. Other names than this one are asked of the hall, or of nobody. */
+/**
+ * Makes the folders that a sandbox needs. Its hosts file has `localhost` only; other names are resolved by the
+ * hall, or not at all.
+ */
 export function prepareFolders({ state }: Pick<Profile, "state">): void {
   makePrivateFolder(state);
   const file = join(dirname(dirname(state)), hostsFile);

@@ -53,9 +53,9 @@ const addressFailure =
 const charactersMax = 20_000;
 
 /**
- * The denials that a text of the server tells of. A missing file counts only if it exists outside the sandbox and the
- * profile hides it, so a server cannot make up a denial of a path that it has. A server that says nothing of a failure
- * leaves no trace here: `sandbox learn` sees more.
+ * Finds denied accesses in a text of the server. A missing file counts only if it exists outside the sandbox
+ * and the profile hides it, so a server cannot invent a denial. A server that hides its failures is not
+ * recognised here; `sandbox learn` finds more.
  */
 export function findDenials(text: string, profile: Profile, cwd: string): readonly Denial[] {
   const part = text.slice(0, charactersMax);

@@ -5,10 +5,10 @@ import { connect, isIP, type LookupFunction, Server, type Socket } from "node:ne
 import { isLinkLocal, kindOfHost } from "../../net/host.ts";
 
 /**
- * The network of a server in a sandbox. It has a network of its own, without a way out. In there, a short program
- * makes a name server and a listener for each port, hands them to the hall, and ends before the server starts. The hall
- * answers the names on the list with addresses of that network's loopback, and connects what arrives there to the host
- * itself. Any program can use it: it needs no proxy settings, and TLS stays between the server and the host.
+ * The network of a server in a sandbox. The sandbox has its own network namespace without a route out. In it, a
+ * short program opens a name server and a listener for each port, passes them to the hall, and ends before the
+ * server starts. The hall resolves allowed names to loopback addresses of that namespace, and forwards
+ * connections to the host itself. The server needs no proxy settings, and TLS stays between it and the host.
  */
 export interface BoxNetwork {
   /** Takes the listeners from the process that makes them. */

@@ -3,7 +3,7 @@ import type { ReviewedSandbox, Rights } from "../../trust/ledger.ts";
 import type { NoRuntime, Runtime } from "./bubblewrap.ts";
 import type { Denial } from "./denials.ts";
 
-/** Decides how the servers of a hall are confined, and hears of what was denied. */
+/** Decides how the servers of a hall are confined, and receives the accesses that were denied. */
 export interface SandboxPolicy {
   decide(name: string, config: ServerConfig): SandboxDecision;
   denied?(name: string, denial: Denial): void;
@@ -28,7 +28,10 @@ export function createRuntime(): () => Promise<Runtime | NoRuntime> {
   };
 }
 
-/** A server runs as it was approved, unless the config says more. Approved by a version without sandboxes: as before. */
+/**
+ * A server runs as it was approved, unless the config is stricter. One that was approved by a version without
+ * sandboxes runs without one.
+ */
 export function decideSandbox(
   config: ServerConfig,
   reviewed: ReviewedSandbox | undefined,

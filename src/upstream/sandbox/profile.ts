@@ -13,18 +13,18 @@ import { noRights } from "./policy.ts";
 
 export type StdioConfig = Extract<ServerConfig, { readonly type: "stdio" }>;
 
-/** The rights of one server: all that it can see, change and reach. */
+/** The rights of one server in its sandbox: the files it can read and write, and the hosts it can reach. */
 export interface Profile extends Rights {
   readonly home: string;
-  /** The folder that it has as its home. */
+  /** The private folder that the server sees as its home. */
   readonly state: string;
-  /** Readable without its `.env` files; undefined if it is the home folder or one above. */
+  /** The project's folder, readable except for `.env` files; undefined if it is the home folder or contains it. */
   readonly project: string | undefined;
-  /** Paths of ours, and of others' secrets, inside readable folders. */
+  /** Hidden although a readable folder may contain them: Guildhall's own folders and the project's `.env` files. */
   readonly hidden: readonly string[];
-  /** Paths that its entry names and that it does not get, each with the reason. */
+  /** Sentences about paths that the config entry names but the server cannot use, with the reason. */
   readonly withheld: readonly string[];
-  /** The variables of the hall's environment that it gets; undefined: the usual ones. */
+  /** The variables of the hall's environment that the server gets; undefined for the usual ones. */
   readonly env: readonly string[] | undefined;
   readonly memoryMb: number;
   readonly cpuSeconds: number | undefined;
@@ -58,13 +58,13 @@ export function createProfile(
   };
 }
 
-/** The folder that it sees as its home: the same at each start, and no other server's. */
+/** The folder that the server sees as its home: the same at each start, and different for each server and project. */
 function stateFolder(name: string, project: string): string {
   const id = createHash("sha256").update(realOf(project)).digest("hex").slice(0, 16);
   return join(dataFolder(), "servers", id, name);
 }
 
-/** Keys, approvals, logs, sockets, packages and the state of other servers. */
+/** Guildhall's own folders: keys, approvals, logs, sockets, packages and the state of other servers. */
 function ourFolders(): readonly string[] {
   const runtime = process.env.XDG_RUNTIME_DIR;
   return [
@@ -111,12 +111,12 @@ const certificateNames = new Set(
 
 const script = /\.([cm]?[jt]s|py|pyz|rb|pl|php|lua|sh|jar|wasm)$/i;
 
-/** A PATH with `~/.ssh` would open it. */
+/** Folders with keys stay closed even if PATH names them. */
 function isKey(file: string, home: string): boolean {
   return /^\.(ssh|gnupg|aws|kube|docker)(\/|$)/.test(file.slice(home.length + 1));
 }
 
-/** A program with the libraries beside it, such as `bin/node` and `lib`; a virtual environment whole. */
+/** A program with its libraries, such as `bin/node` and `lib`; of a Python virtual environment, the whole folder. */
 function installationOf(program: string): readonly string[] {
   const folder = dirname(program);
   const above = dirname(folder);
@@ -129,7 +129,7 @@ function installationOf(program: string): readonly string[] {
     : [program];
 }
 
-/** The folder of a script's package, and of those it may depend on. */
+/** The folder of a script's package, and the `node_modules` folders with its dependencies. */
 function packageOf(file: string, isWide: (folder: string) => boolean): readonly string[] {
   const above: string[] = [];
   for (let at = dirname(file); at !== dirname(at) && !isWide(at); at = dirname(at)) above.push(at);
@@ -152,7 +152,7 @@ function unique(items: readonly string[]): readonly string[] {
   return [...new Set(items)];
 }
 
-/** The profile in plain words, one clause each. */
+/** The profile in plain words, such as "reads ~/notes" and "connects to api.github.com". */
 export function describeProfile(profile: Profile): readonly string[] {
   const { read, write, hosts, withheld, cpuSeconds, home } = profile;
   const list = (paths: readonly string[]): string =>
@@ -166,7 +166,7 @@ export function describeProfile(profile: Profile): readonly string[] {
   ];
 }
 
-/** Relative to the project, or to the home. */
+/** A path for people: relative to the project or to the home folder, where it lies in one of them. */
 export function describePath(path: string, home: string = homedir()): string {
   const project = process.cwd();
   if (path === project) return "this project";

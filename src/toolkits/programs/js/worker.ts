@@ -88,7 +88,7 @@ const warmUp =
   "const rows = [{ a: 1 }].map(({ a }) => String(a)); await null; JSON.stringify(rows)";
 const warmUpLimits = { timeoutMs: 5_000, outputCharacters: 1_000, calls: 0 };
 
-/** As it was at the start, with the tools that the hall knows it has. */
+/** Resets the realm to its initial state, with the same tools. */
 function renewRealm(): void {
   realm.dispose();
   random = createRandom(start.seed);
