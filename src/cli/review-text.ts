@@ -1,11 +1,9 @@
-import type { JsonObject } from "../base/json.ts";
 import { visible, visibleLines } from "../base/sanitize.ts";
 import { plural } from "../base/text.ts";
-import type { ServerReview, StartRequest, ToolReview } from "../hall/review.ts";
+import type { ReviewItem, ServerReview, StartRequest, ToolReview } from "../hall/review.ts";
 import type { Tool } from "../tool.ts";
 import { describeFlow, markTool } from "../trust/marks.ts";
-import { definitionOf } from "../trust/pin.ts";
-import { type Change, isOutdated, willAsk } from "../trust/review.ts";
+import { isOutdated, willAsk } from "../trust/review.ts";
 import type { Suspicion } from "../trust/suspicion.ts";
 import type { ListItem } from "./list.ts";
 import { formatFieldChanges, paint, table, wrapProse } from "./print.ts";
@@ -140,29 +138,15 @@ function otherTable({ tools, others }: ServerReview): string {
   return table(["#", "name", "", "kind"], rows);
 }
 
-/** A tool, prompt, resource or template of a review, with its number on the screen. */
-export interface ReviewItem {
-  readonly number: number;
-  readonly name: string;
-  readonly definition: JsonObject;
-  readonly change: Change;
-  readonly suspicions: readonly Suspicion[];
-  readonly tool?: Tool;
-}
+/** With its number on the screen. */
+export type NumberedItem = ReviewItem & { readonly number: number; readonly tool?: Tool };
 
-export function itemsOf({ tools, others }: ServerReview): readonly ReviewItem[] {
-  const all = [
-    ...tools.map(({ tool, change, suspicions }) => {
-      const definition = definitionOf(tool);
-      return { name: tool.name, definition, change, suspicions, tool };
-    }),
-    ...others,
-  ];
-  return all.map((item, index) => ({ ...item, number: index + 1 }));
+export function itemsOf({ tools, others }: ServerReview): readonly NumberedItem[] {
+  return [...tools, ...others].map((item, index) => ({ ...item, number: index + 1 }));
 }
 
 /** Definitions that a person must have seen whole before approving them. */
-export function markedOf(review: ServerReview): readonly ReviewItem[] {
+export function markedOf(review: ServerReview): readonly NumberedItem[] {
   return itemsOf(review).filter(
     ({ change, suspicions }) => change.kind !== "same" && suspicions.length > 0,
   );
@@ -171,7 +155,7 @@ export function markedOf(review: ServerReview): readonly ReviewItem[] {
 const charactersShown = 200;
 
 /** The beginning of the description, how much is not shown, and what looks suspicious. */
-function formatWords(item: ReviewItem): readonly string[] {
+function formatWords(item: NumberedItem): readonly string[] {
   const { number, name, definition, change, suspicions } = item;
   if (change.kind === "same") return [];
   const description = typeof definition.description === "string" ? definition.description : "";

@@ -21,7 +21,7 @@ import {
   formatSuspicions,
   itemsOf,
   markedOf,
-  type ReviewItem,
+  type NumberedItem,
   toolTable,
   withMarks,
 } from "./review-text.ts";
@@ -186,7 +186,7 @@ async function reviewOnOneScreen(
 interface Looking {
   readonly destructive: Set<Tool>;
   /** Suspicious definitions that the person has not opened. */
-  readonly unseen: Set<ReviewItem>;
+  readonly unseen: Set<NumberedItem>;
   readonly ask: AskLine;
 }
 
@@ -215,7 +215,7 @@ async function lookCloser(
 }
 
 /** Flips the marks with these numbers. False if the text is not a list of numbers of tools. */
-function toggle(destructive: Set<Tool>, items: readonly ReviewItem[], answer: string): boolean {
+function toggle(destructive: Set<Tool>, items: readonly NumberedItem[], answer: string): boolean {
   if (!/^\d+([\s,]+\d+)*$/.test(answer)) return false;
   const tools = answer.split(/[\s,]+/).map((number) => items[Number(number) - 1]?.tool);
   if (tools.includes(undefined)) return false;
@@ -236,7 +236,7 @@ async function showPages(text: string, ask: AskLine): Promise<void> {
 }
 
 /** `v 2`: the item to show. */
-function findViewed(answer: string, items: readonly ReviewItem[]): ReviewItem | undefined {
+function findViewed(answer: string, items: readonly NumberedItem[]): NumberedItem | undefined {
   const number = /^v\s*(\d+)$/i.exec(answer)?.[1];
   return items.find((item) => item.number === Number(number));
 }

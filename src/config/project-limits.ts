@@ -20,7 +20,7 @@ export interface WrittenConfig {
   isOfOverride(path: Path): boolean;
 }
 
-/** A field that a project's config may not set to certain values. */
+/** A field that a project's config may not set, or not to certain values. */
 interface Limit {
   /** A last key `*` stands for every key or index. */
   readonly path: readonly string[];
@@ -29,7 +29,8 @@ interface Limit {
   readonly isForOthers?: true;
   /** Refused in variables and flags too. */
   readonly isForUsersFile?: true;
-  isRefused(value: unknown, config: WrittenConfig, path: Path): boolean;
+  /** Default: every value is refused. */
+  isRefused?(value: unknown, config: WrittenConfig, path: Path): boolean;
 }
 
 /**
@@ -45,14 +46,16 @@ export function findProjectProblems(config: WrittenConfig): Problem[] {
           (isForOthers && config.isInProject(field)) ||
           (isForUsersFile && config.isOfOverride(field)),
       )
-      .filter((field) => isRefused(fieldAt(config.tree, field), config, field))
+      .filter((field) => isRefused?.(fieldAt(config.tree, field), config, field) ?? true)
       .map((field) => ({ path: field, text })),
   );
 }
 
 const outside =
   "is outside the project; expected a folder inside; other folders belong in the user's own config file";
-const fewer = "requires fewer approvals; only the user's own config file may do that";
+const only = "only the user's own config file";
+const fewer = `requires fewer approvals; ${only} may do that`;
+const isOn = (value: unknown): boolean => value === true;
 
 const limits: readonly Limit[] = [
   { path: ["documents", "roots", "*"], text: outside, isRefused: isOutside },
@@ -62,62 +65,35 @@ const limits: readonly Limit[] = [
     text: "is a preset of the user's own config file; expected another name; rename it",
     isRefused: (_value, { users }, path) => fieldAt(users, path) !== undefined,
   },
-  {
-    path: ["documents", "allowPrivate"],
-    text: "opens this machine and private networks to models; only the user's own config file or GUILDHALL__DOCUMENTS__ALLOWPRIVATE may set it",
-    isRefused: (isAllowed) => isAllowed === true,
-  },
-  {
-    path: ["registration", "allowPrivate"],
-    text: "opens private networks to services that register; only the user's own config file or GUILDHALL__REGISTRATION__ALLOWPRIVATE may set it",
-    isRefused: (isAllowed) => isAllowed === true,
-  },
+  limit("documents.allowPrivate", "opens this machine and private networks to models", isOn),
+  limit("registration.allowPrivate", "opens private networks to services that register", isOn),
   ...limitsOfEndpoint("planner", "baseUrl"),
   ...limitsOfEndpoint("images", "url"),
   ...limitsOfEndpoint("search", "url"),
   ...limitsOfEndpoint("telemetry", "otlpUrl"),
-  {
-    // Not even a URL on this machine: the database may be shared by all halls of the user.
-    path: ["store", "url"],
-    text: "chooses where all call records are stored; only the user's own config file or GUILDHALL__STORE__URL may set it",
-    isRefused: () => true,
-  },
-  {
-    path: ["store", "key"],
-    text: "chooses whose decisions count here; only the user's own config file or GUILDHALL__STORE__KEY may set it",
-    isRefused: () => true,
-  },
-  {
-    path: ["listen", "advertise"],
-    text: "chooses where other halls send calls; only the user's own config file or GUILDHALL__LISTEN__ADVERTISE may set it",
-    isRefused: () => true,
-  },
+  // Not even a URL on this machine: the database may be shared by all halls of the user.
+  limit("store.url", "chooses where all call records are stored"),
+  limit("store.key", "chooses whose decisions count here"),
+  limit("listen.advertise", "chooses where other halls send calls"),
   {
     path: ["listen", "host"],
-    text: "opens the hall to other machines; only the user's own config file, GUILDHALL__LISTEN__HOST or --host may set it",
+    text: `opens the hall to other machines; ${only}, GUILDHALL__LISTEN__HOST or --host may set it`,
     isRefused: (host) => typeof host === "string" && kindOfHost(host) !== "loopback",
   },
   {
     path: ["listen", "tokenFile"],
-    text: "chooses a token that others may know; only the user's own config file, GUILDHALL__LISTEN__TOKENFILE or --token-file may set it",
-    isRefused: () => true,
+    text: `chooses a token that others may know; ${only}, GUILDHALL__LISTEN__TOKENFILE or --token-file may set it`,
   },
-  {
-    path: ["listen", "open"],
-    text: "opens the hall to other users of this machine; only the user's own config file or GUILDHALL__LISTEN__OPEN may set it",
-    isRefused: (open) => open === true,
-  },
+  limit("listen.open", "opens the hall to other users of this machine", isOn),
   {
     path: ["listen", "tls"],
-    text: "chooses who may use the hall; only the user's own config file or a GUILDHALL__LISTEN__TLS__ variable may set it",
+    text: `chooses who may use the hall; ${only} or a GUILDHALL__LISTEN__TLS__ variable may set it`,
     isForOthers: true,
-    isRefused: () => true,
   },
   {
     path: ["auth", "*"],
-    text: "chooses who may use the hall; only the user's own config file or a GUILDHALL__AUTH__ variable may set it",
+    text: `chooses who may use the hall; ${only} or a GUILDHALL__AUTH__ variable may set it`,
     isForOthers: true,
-    isRefused: () => true,
   },
   { path: ["trust", "tools", "*"], text: fewer, isRefused: (mark) => mark === "safe" },
   { path: ["trust", "policy"], text: fewer, isRefused: isLowered },
@@ -129,32 +105,31 @@ const limits: readonly Limit[] = [
   },
   {
     path: ["trust", "scope"],
-    text: "lets reviews of other folders count here; only the user's own config file may do that",
+    text: `lets reviews of other folders count here; ${only} may do that`,
     isForUsersFile: true,
     isRefused: (scope) => scope === "user",
   },
   {
     path: ["trust", "unattended"],
-    text: "allows approvals without a person; only the user's own config file may do that",
+    text: `allows approvals without a person; ${only} may do that`,
     isForUsersFile: true,
-    isRefused: (isAllowed) => isAllowed === true,
+    isRefused: isOn,
   },
 ];
 
+/** A field that only the user's own file or its own variable may set. */
+function limit(field: string, does: string, isRefused?: Limit["isRefused"]): Limit {
+  const variable = `GUILDHALL__${field.toUpperCase().replace(".", "__")}`;
+  const text = `${does}; ${only} or ${variable} may set it`;
+  return { path: field.split("."), text, ...(isRefused ? { isRefused } : {}) };
+}
+
 /** A project may name a model, a provider and a URL on this machine. */
 function limitsOfEndpoint(section: string, address: string): Limit[] {
-  const allowed = `only the user's own config file or a GUILDHALL__${section.toUpperCase()}__ variable may set it`;
+  const allowed = `${only} or a GUILDHALL__${section.toUpperCase()}__ variable may set it`;
   return [
-    {
-      path: [section, "apiKeyCommand"],
-      text: `runs a program; ${allowed}`,
-      isRefused: () => true,
-    },
-    {
-      path: [section, "apiKeyEnv"],
-      text: `can read any environment variable; ${allowed}`,
-      isRefused: () => true,
-    },
+    { path: [section, "apiKeyCommand"], text: `runs a program; ${allowed}` },
+    { path: [section, "apiKeyEnv"], text: `can read any environment variable; ${allowed}` },
     {
       path: [section, address],
       text: `is not on this machine; ${allowed}`,

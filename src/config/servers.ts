@@ -59,45 +59,36 @@ function findSandboxFaults(sandbox: unknown, folder: string, users: JsonObject):
     const paths = Array.isArray(sandbox[key]) ? sandbox[key] : [];
     return paths.map((path, at) => [
       ["sandbox", key, at],
-      typeof path === "string" && !isInside(realOf(resolve(folder, path)), realOf(folder))
-        ? `is outside the project; expected a path inside; ${own}`
-        : undefined,
+      typeof path === "string" &&
+        !isInside(realOf(resolve(folder, path)), realOf(folder)) &&
+        `is outside the project; expected a path inside; ${own}`,
     ]);
   });
 }
 
 /** Fields, each with what is wrong about it, if anything. */
-type Faults = readonly (readonly [Path, string | undefined])[];
+type Faults = readonly (readonly [Path, string | false | undefined])[];
 
 function problemsAt(above: Path, faults: Faults): Problem[] {
   return faults.flatMap(([path, text]) => (text ? [{ path: [...above, ...path], text }] : []));
 }
 
 export function findNameProblems({ mcpServers }: JsonObject): Problem[] {
-  const seen = new Map<string, string>();
-  const problems: Problem[] = [];
-  for (const name of isObject(mcpServers) ? Object.keys(mcpServers) : []) {
-    const path = ["mcpServers", name];
-    const twin = seen.get(name.toLowerCase());
-    if (twin !== undefined)
-      problems.push({
-        path,
-        text: `differs from ${quote(twin)} only in case; expected distinct names; rename one`,
-      });
-    if (!serverNamePattern.test(name) || name === "__proto__") {
-      problems.push({
-        path,
-        text: "is not a server name; expected 1 to 40 letters, digits, _ and -; rename it",
-      });
-    }
-    if (builtInNames.has(name.toLowerCase()))
-      problems.push({
-        path,
-        text: "is the name of a built-in toolkit; expected another; rename it",
-      });
-    seen.set(name.toLowerCase(), name);
-  }
-  return problems;
+  const names = Object.keys(isObject(mcpServers) ? mcpServers : {});
+  return names.flatMap((name, at) => {
+    const lower = name.toLowerCase();
+    const twin = names.slice(0, at).findLast((other) => other.toLowerCase() === lower);
+    return problemsAt(
+      [],
+      [
+        twin !== undefined &&
+          `differs from ${quote(twin)} only in case; expected distinct names; rename one`,
+        (!serverNamePattern.test(name) || name === "__proto__") &&
+          "is not a server name; expected 1 to 40 letters, digits, _ and -; rename it",
+        builtInNames.has(lower) && "is the name of a built-in toolkit; expected another; rename it",
+      ].map((text) => [["mcpServers", name], text]),
+    );
+  });
 }
 
 /** The built-in toolkits: no server may have their names, or take them as its prefix. */
@@ -130,7 +121,6 @@ function findPrefixProblems(servers: JsonObject): Problem[] {
 function findServerFaults(server: JsonObject, folder: string): Faults {
   const { command, cwd, url, args, env, headers, type, allowPrivate } = server;
   const oauth = isObject(server.oauth) ? server.oauth : {};
-  const { issuer, clientMetadataUrl, authorizationUrl, tokenUrl } = oauth;
   const { grant, clientId, clientSecret } = oauth;
   const isSocket = type === "ws" || type === "websocket";
   const isAlone =
@@ -143,17 +133,14 @@ function findServerFaults(server: JsonObject, folder: string): Faults {
     [["url"], findUrlFault(url, isSocket, allowPrivate === true)],
     ...textsOf(env).map(([key, value]) => [["env", key], findEnvFault(key, value)] as const),
     ...findHeaderFaults(headers),
-    [["oauth", "issuer"], findUrlFault(issuer, false, true)],
-    [["oauth", "clientMetadataUrl"], findUrlFault(clientMetadataUrl, false, true)],
-    [["oauth", "authorizationUrl"], findUrlFault(authorizationUrl, false, true)],
-    [["oauth", "tokenUrl"], findUrlFault(tokenUrl, false, true)],
+    ...["issuer", "clientMetadataUrl", "authorizationUrl", "tokenUrl"].map(
+      (key) => [["oauth", key], findUrlFault(oauth[key], false, true)] as const,
+    ),
     [
       ["oauth", "grant"],
-      isAlone
-        ? "needs a client; expected clientId and clientSecret beside it; add them"
-        : undefined,
+      isAlone && "needs a client; expected clientId and clientSecret beside it; add them",
     ],
-    [["args"], hasNull ? "contains a null character; expected text; remove it" : undefined],
+    [["args"], hasNull && "contains a null character; expected text; remove it"],
   ];
 }
 
@@ -166,19 +153,17 @@ function findApiFaults(server: JsonObject, folder: string, isOfProject: boolean)
     isOfProject && !isUrl && !isInside(realOf(resolve(folder, openapi)), realOf(folder));
   const isAlone = isObject(oauth) && (baseUrl === undefined || oauth.tokenUrl === undefined);
   return [
-    [["openapi"], isUrl ? findUrlFault(openapi, false, allowPrivate === true) : undefined],
+    [["openapi"], isUrl && findUrlFault(openapi, false, allowPrivate === true)],
     [
       ["openapi"],
-      isOutside
-        ? "is outside the project; expected a file inside, or a URL; copy it into the project"
-        : undefined,
+      isOutside &&
+        "is outside the project; expected a file inside, or a URL; copy it into the project",
     ],
     [["baseUrl"], findUrlFault(baseUrl, false, allowPrivate === true)],
     [
       ["oauth"],
-      isAlone
-        ? "does not say where tokens come from and go to; expected tokenUrl in it, and baseUrl beside it; add them"
-        : undefined,
+      isAlone &&
+        "does not say where tokens come from and go to; expected tokenUrl in it, and baseUrl beside it; add them",
     ],
   ];
 }
@@ -194,9 +179,7 @@ function findClientFaults(
     [["endpoint"], findUrlFault(endpoint, transport === "websocket", true)],
     [
       ["headers"],
-      isUnused
-        ? 'go to no program; expected them with an endpoint; set transport to "http"'
-        : undefined,
+      isUnused && 'go to no program; expected them with an endpoint; set transport to "http"',
     ],
     ...findHeaderFaults(headers),
   ];

@@ -167,40 +167,22 @@ class TooMuch extends Error {
  */
 export const written = Symbol("written");
 
+const writtenTexts = ["command", "cwd", "url", "openapi", "baseUrl", "envFile"] as const;
+const writtenLists = ["args", "perPerson"] as const;
+const writtenMaps = ["env", "headers", "oauth", "auth"] as const;
+const writtenFields = [...writtenTexts, ...writtenLists, ...writtenMaps];
+
 /** Only the fields that are present. */
-export interface Written {
-  readonly command?: string;
-  readonly args?: readonly string[];
-  readonly cwd?: string;
-  readonly url?: string;
-  readonly env?: JsonObject;
-  readonly headers?: JsonObject;
-  readonly oauth?: JsonObject;
-  readonly openapi?: string;
-  readonly baseUrl?: string;
-  readonly auth?: JsonObject;
-  readonly envFile?: string;
-  readonly perPerson?: readonly string[];
+export type Written = Readonly<
+  Partial<Record<(typeof writtenTexts)[number], string>> &
+    Partial<Record<(typeof writtenLists)[number], readonly string[]>> &
+    Partial<Record<(typeof writtenMaps)[number], JsonObject>>
+> & {
   /** The variables that the file of `envFile` sets. */
   readonly fromFile?: EnvFile | undefined;
   /** The entry is from the project's file. */
   readonly isOfProject?: boolean;
-}
-
-const writtenFields = [
-  "command",
-  "args",
-  "cwd",
-  "url",
-  "env",
-  "headers",
-  "oauth",
-  "openapi",
-  "baseUrl",
-  "auth",
-  "envFile",
-  "perPerson",
-] as const;
+};
 
 /** Adds to each server what `tree`, the unexpanded layers, has for it. */
 export function withWritten(

@@ -1,9 +1,8 @@
 import type { JsonObject } from "../base/json.ts";
 import { easingOf } from "../trust/easing.ts";
 import { markTool } from "../trust/marks.ts";
-import { definitionKey, definitionOf } from "../trust/pin.ts";
+import { definitionKey } from "../trust/pin.ts";
 import { type Change, compareDefinition, type FieldChange, willAsk } from "../trust/review.ts";
-import type { Suspicion } from "../trust/suspicion.ts";
 import { emptyOffer } from "../upstream/lists.ts";
 import { approvalOf } from "../upstream/source.ts";
 import { openProjectLedger } from "./project-store.ts";
@@ -18,8 +17,8 @@ import {
   findReview,
   formatSource,
   goneFrom,
-  type OtherReview,
   offerKinds,
+  type ReviewItem,
   type ServerReview,
   signHidden,
 } from "./review.ts";
@@ -118,12 +117,9 @@ async function findModuleChanges(session: ModuleSession): Promise<readonly Serve
 }
 
 /** A tool, prompt, resource or template in a review, as JSON. */
-export interface ReviewedItem {
-  readonly name: string;
+export interface ReviewedItem extends Pick<ReviewItem, "name" | "suspicions" | "definition"> {
   readonly state: Change["kind"];
-  readonly suspicions: readonly Suspicion[];
   readonly fields?: readonly FieldChange[] | undefined;
-  readonly definition: JsonObject;
   /** Of a tool: why it is marked as it is, by mark. */
   readonly why?: Readonly<Record<string, string>> | undefined;
 }
@@ -138,21 +134,11 @@ export interface ReviewSummary
     readonly destructive: boolean;
     readonly asks: boolean;
   })[];
-  readonly others: readonly (ReviewedItem & { readonly kind: OtherReview["kind"] })[];
+  readonly others: readonly (ReviewedItem & Pick<ReviewItem, "kind">)[];
 }
 
-export function summariseReview({
-  name,
-  reached,
-  eased,
-  confined,
-  isOpen,
-  isApproved,
-  package: installed,
-  tools,
-  others,
-  gone,
-}: ServerReview): ReviewSummary {
+export function summariseReview(review: ServerReview): ReviewSummary {
+  const { name, reached, eased, confined, gone, package: installed } = review;
   return {
     name,
     reached,
@@ -164,31 +150,19 @@ export function summariseReview({
     },
     eased,
     confined,
-    approved: isApproved,
-    changed: isOpen,
-    tools: tools.map((entry) => {
-      const { tool, change, isDestructive, suspicions } = entry;
-      const { why, effect: _reviewed, ...flow } = markTool(tool);
-      return {
-        name: tool.name,
-        state: change.kind,
-        destructive: isDestructive,
-        asks: willAsk(entry),
-        ...flow,
-        why,
-        fields: change.kind === "changed" ? change.fields : undefined,
-        suspicions,
-        definition: definitionOf(tool),
-      };
+    approved: review.isApproved,
+    changed: review.isOpen,
+    tools: review.tools.map((entry) => {
+      const { effect: _reviewed, ...marks } = markTool(entry.tool);
+      const asking = { destructive: entry.isDestructive, asks: willAsk(entry) };
+      return { ...summariseItem(entry), ...asking, ...marks };
     }),
-    others: others.map(({ kind, name, definition, change, suspicions }) => ({
-      kind,
-      name,
-      state: change.kind,
-      suspicions,
-      fields: change.kind === "changed" ? change.fields : undefined,
-      definition,
-    })),
+    others: review.others.map((item) => ({ kind: item.kind, ...summariseItem(item) })),
     gone,
   };
+}
+
+function summariseItem({ name, change, suspicions, definition }: ReviewItem): ReviewedItem {
+  const fields = change.kind === "changed" ? change.fields : undefined;
+  return { name, state: change.kind, fields, suspicions, definition };
 }

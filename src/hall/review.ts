@@ -5,7 +5,7 @@ import type { ServerConfig } from "../config/schema.ts";
 import type { Tool } from "../tool.ts";
 import { easingOf } from "../trust/easing.ts";
 import type { Entries, Ledger, Review } from "../trust/ledger.ts";
-import { definitionKey, type OfferKind } from "../trust/pin.ts";
+import { definitionKey, definitionOf, type OfferKind } from "../trust/pin.ts";
 import {
   type Change,
   compareDefinition,
@@ -116,25 +116,22 @@ export async function takeOver(
   return { ...session, entries };
 }
 
-export interface ToolReview extends ProposedMark {
-  readonly tool: Tool;
+/** A tool, prompt, resource or template. */
+export interface ReviewItem {
+  readonly kind: OfferKind;
+  /** Its name, URI or URI template. */
+  readonly name: string;
+  readonly definition: JsonObject;
   readonly change: Change;
   /** Words in it that a person should look at. */
   readonly suspicions: readonly Suspicion[];
 }
 
-/** A prompt, resource or template. */
-export interface OtherReview {
-  readonly kind: OtherKind;
-  /** Its name, URI or URI template. */
-  readonly name: string;
-  readonly definition: JsonObject;
-  readonly change: Change;
-  readonly suspicions: readonly Suspicion[];
+export interface ToolReview extends ReviewItem, ProposedMark {
+  readonly tool: Tool;
 }
 
 const otherKinds = ["prompts", "resources", "templates"] as const;
-type OtherKind = (typeof otherKinds)[number];
 export const offerKinds: readonly OfferKind[] = ["tools", ...otherKinds];
 
 export interface ServerReview {
@@ -156,7 +153,7 @@ export interface ServerReview {
   /** The limits that the user's config eases for a server of this name. */
   readonly eased: string | undefined;
   readonly tools: readonly ToolReview[];
-  readonly others: readonly OtherReview[];
+  readonly others: readonly ReviewItem[];
   /** Tools, prompts, resources and templates that it no longer offers. */
   readonly gone: readonly string[];
   /** Set if the server did not answer. */
@@ -319,20 +316,23 @@ async function prepareReview(
   );
   const trustSettings = trustSettingsOf(settings.config);
   const eased = easingOf(name, trustSettings);
+  const reviewItem = (kind: OfferKind, definition: JsonObject): ReviewItem => ({
+    kind,
+    name: definitionKey(kind, definition),
+    definition,
+    change: compareDefinition(kind, definition, previous),
+    suspicions: findSuspicions(definition, otherServers),
+  });
   const tools = (offer?.tools ?? []).map(
     (tool): ToolReview => ({
+      ...reviewItem("tools", tool),
+      definition: definitionOf(tool),
       tool,
-      change: compareDefinition("tools", tool, previous),
-      suspicions: findSuspicions(tool, otherServers),
       ...proposeMark(name, tool, { previous, eased, trustSettings }),
     }),
   );
   const others = otherKinds.flatMap((kind) =>
-    (offer?.[kind] ?? []).map((definition: JsonObject): OtherReview => {
-      const change = compareDefinition(kind, definition, previous);
-      const suspicions = findSuspicions(definition, otherServers);
-      return { kind, name: definitionKey(kind, definition), definition, change, suspicions };
-    }),
+    (offer?.[kind] ?? []).map((definition) => reviewItem(kind, definition)),
   );
   const launched = await findLaunchedPackage(config, settings.folder);
   const isOpen =
@@ -379,7 +379,7 @@ export function goneFrom(offer: Offer, review: Review | undefined): readonly str
 function toEntry(review: ServerReview): Review {
   const { source, reached, eased, integrity, identity, hidden, sandbox, tools, others } = review;
   const marks = new Map(tools.map(({ tool, isDestructive }) => [tool, isDestructive]));
-  const take = (wanted: OtherKind): readonly JsonObject[] =>
+  const take = (wanted: OfferKind): readonly JsonObject[] =>
     others.filter(({ kind }) => kind === wanted).map(({ definition }) => definition);
   return reviewServer({
     source,
