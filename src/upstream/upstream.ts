@@ -401,9 +401,8 @@ class UpstreamServer implements Upstream {
       if (tool) this.#refuseChanged(tool);
       return connection.relay(method, params, context, tool?.execution?.taskSupport);
     });
-    return this.#supervisor.connection()
-      ? used
-      : this.#starter.beforeInstalled(used, context.scope);
+    if (this.#supervisor.connection()) return used;
+    return this.#starter.beforeInstalled(used, context.scope);
   }
 
   #count(error: unknown): void {

@@ -70,10 +70,11 @@ export async function parseSaved(fileName: string, text: string): Promise<SavedF
   const matter = findMatter(text);
   if (matter === undefined)
     throw fault("it has no front matter: begin with a comment of lines from --- to ---");
-  const { parseMatter } = await import("./front-matter.ts");
+  const { parse } = await import("yaml");
   let given: unknown;
   try {
-    given = parseMatter(matter);
+    // Aliases are refused, because a few lines of them can stand for gigabytes.
+    given = parse(matter, { maxAliasCount: 0 });
   } catch (error) {
     throw fault(`its front matter is no YAML: ${messageOf(error)}`);
   }
