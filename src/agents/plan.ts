@@ -95,7 +95,8 @@ export async function planAgents({
       ...plan.warnings,
       ...(plan.agents.length > 0 ? checkReach(sorted, found, lock) : []),
       ...describeUnknown(sorted, targets),
-      ...checkSizes(sorted, targets.length),
+      // The groups of a first build are as good as we can make them: there is nothing to advise.
+      ...(fixed.size > 0 ? checkSizes(sorted, targets.length) : []),
     ],
   };
 }
@@ -167,7 +168,7 @@ function checkSizes({ groups }: SortedTools, toolCount: number): readonly string
   const isMany = toolCount > groupCount.most * groupSize.most;
   if (toolCount >= groupCount.least * groupSize.least && groups.length < groupCount.least)
     warnings.push(
-      `${groups.length} groups for ${toolCount} tools (recommended: 3 to 25); try --regroup`,
+      `${plural(groups.length, "group")} for ${toolCount} tools (recommended: 3 to 25); try --regroup`,
     );
   if (groups.length > groupCount.most)
     warnings.push(`${groups.length} groups (recommended: 3 to 25)`);

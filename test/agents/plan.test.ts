@@ -373,9 +373,17 @@ test("groups outside the recommended sizes give warnings", async () => {
   place.edit("all.md", () => "---\nname: all\ndescription: All.\ntools: [wide.*]\n---\n");
   const warnings = await place.build(await toolsOf([wide]));
   expect(warnings).toEqual([
-    "1 groups for 30 tools (recommended: 3 to 25); try --regroup",
+    "1 group for 30 tools (recommended: 3 to 25); try --regroup",
     "all_agent has 30 tools (recommended: 5 to 20)",
   ]);
+});
+
+test("the groups of a first build give no warnings, whatever their sizes", async () => {
+  const pair = createShelf("pair", { spin: "Spins a top", weigh: "Weighs a stone" });
+  const place = newPlace();
+  const warnings = await place.build(await toolsOf([...createShop(), pair]));
+  expect(agentsIn(place.files()).some(({ tools }) => tools.length < 5)).toBe(true);
+  expect(warnings).toEqual([]);
 });
 
 test("hints make groups; unknown tools in hints give warnings", async () => {
