@@ -243,7 +243,7 @@ async function requirePerson(what: string): Promise<void> {
 
   const word = pickWord();
   for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-    const start = attempt === 1 ? `\n${what}\n` : "";
+    const start = attempt === 1 ? `\n${what}\n` : "That was not the word. ";
     const answer = await askAtTerminal(`${start}Type ${word} to confirm: `);
     if (answer === word) return;
     if (answer === "") break;
