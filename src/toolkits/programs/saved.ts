@@ -70,11 +70,10 @@ export async function parseSaved(fileName: string, text: string): Promise<SavedF
   const matter = findMatter(text);
   if (matter === undefined)
     throw fault("it has no front matter: begin with a comment of lines from --- to ---");
-  const { parse } = await import("yaml");
+  const { parseMatter } = await import("./front-matter.ts");
   let given: unknown;
   try {
-    // Aliases are refused, because a few lines of them can stand for gigabytes.
-    given = parse(matter, { maxAliasCount: 0 });
+    given = parseMatter(matter);
   } catch (error) {
     throw fault(`its front matter is no YAML: ${messageOf(error)}`);
   }
