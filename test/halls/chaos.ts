@@ -83,10 +83,16 @@ class Chaos {
     const running = Array.from({ length: clients }, (_, index) =>
       index % 2 === 0 ? this.#modern() : this.#legacy(),
     );
+    const { stdout } = await this.#team.run(
+      0,
+      ...["token", "create", "chaos", "--scope", "register:weather", "--json"],
+    );
+    const services = this.#register(JSON.parse(stdout).token);
     const faults = this.#break();
     const decisions = this.#decide();
-    const services = this.#register();
     await sleep(seconds * 1_000);
+    // On a busy machine, a short run may have seen nothing but failures.
+    while (!this.grants || !this.approvals || !this.registrations) await sleep(100);
     this.#isOver = true;
     await Promise.all([faults, decisions, services, ...running]);
   }
@@ -281,13 +287,9 @@ class Chaos {
   }
 
   /** A service registers and goes, through any hall. While nothing fails, every hall has heard when it is answered. */
-  async #register(): Promise<void> {
+  async #register(token: string): Promise<void> {
     await using service = await startService();
-    const { stdout } = await this.#team.run(
-      0,
-      ...["token", "create", "chaos", "--scope", "register:weather", "--json"],
-    );
-    const headers = { authorization: `Bearer ${JSON.parse(stdout).token}` };
+    const headers = { authorization: `Bearer ${token}` };
     const { url } = this.#team;
     while (!this.#isOver) {
       await sleep(500);
