@@ -139,6 +139,12 @@ export const trustCommands: CommandGroups = {
           examples: ["policy test cases.yaml", "policy test cases.json --json"],
           load: async () => (await import("./commands/policy.ts")).runPolicyTest,
         },
+        publish: {
+          does: "put the policy files of this user in force in all halls that share store.url",
+          options: { "--withdraw": "take back what was published" },
+          examples: ["policy publish", "policy publish --withdraw"],
+          load: async () => (await import("./commands/policy.ts")).runPolicyPublish,
+        },
       },
     },
 

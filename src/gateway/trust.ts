@@ -30,9 +30,9 @@ export interface TrustParts {
   readonly waits?: boolean;
   /**
    * Of several halls: undefined if this one knows what was decided anywhere, else resolves once it does. Throws
-   * UNAVAILABLE.
+   * UNAVAILABLE if the call needs that; any other continues without the other halls.
    */
-  confirm?: (() => Promise<void> | undefined) | undefined;
+  confirm?: ((isNeeded: boolean) => Promise<void> | undefined) | undefined;
 }
 
 export interface Decision {
@@ -82,7 +82,7 @@ export const refuseHeldBack =
       return audit(decisionOf(call, "blocked", reason), call).then(refuse, refuse);
     };
     return (call, context) => {
-      const stale = confirm && mayHaveChanged(call.target, trust) ? confirm() : undefined;
+      const stale = confirm?.(mayHaveChanged(call.target, trust));
       return stale ? stale.then(() => admit(call, context)) : admit(call, context);
     };
   };

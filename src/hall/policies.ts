@@ -2,7 +2,7 @@ import type { Log } from "../base/log.ts";
 import { ConfigError } from "../config/error.ts";
 import type { AuditEntry } from "../store/store.ts";
 import type { PolicyFile } from "../trust/policy/parse.ts";
-import { Policies } from "../trust/policy/policies.ts";
+import { Policies, type SharedFiles } from "../trust/policy/policies.ts";
 import { nameOfSubject } from "../trust/policy/request.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Hall } from "./hall.ts";
@@ -46,9 +46,7 @@ export async function policiesChanged(
   await policies.replace(files);
   server.refreshLists();
   const { problems } = policies;
-  for (const problem of problems) log.error(`policies: ${problem}`);
-  if (problems.length > 0) log.error("everything is denied until the policies are corrected");
-  else log.info({ policies: policies.all.length }, "policies reloaded");
+  logChange(policies, log);
   await note({
     kind: "changed",
     subject: "policies",
@@ -59,4 +57,21 @@ export async function policiesChanged(
         : "a policy file was edited",
     details: { policies: policies.all.length, problems: problems.slice(0, 3) },
   });
+}
+
+/** Obeys the policies that a person has published for all halls. The command that published them is in the audit. */
+export async function publishedChanged(
+  { policies, server, log }: Pick<Hall, "policies" | "server"> & { readonly log: Log },
+  files: SharedFiles,
+): Promise<void> {
+  if (!policies.isOn && files.length === 0) return;
+  await policies.replaceShared(files);
+  server.refreshLists();
+  logChange(policies, log);
+}
+
+function logChange({ problems, all }: Policies, log: Log): void {
+  for (const problem of problems) log.error(`policies: ${problem}`);
+  if (problems.length > 0) log.error("everything is denied until the policies are corrected");
+  else log.info({ policies: all.length }, "policies reloaded");
 }

@@ -13,6 +13,7 @@ import { type PolicyAction, policyActions } from "../trust/policy/schema.ts";
 import type { ToolTrust } from "./admin-contract.ts";
 import { readToolTrust } from "./project-trust.ts";
 import type { Settings } from "./settings.ts";
+import { readPublished } from "./together/shared-policies.ts";
 
 /** The policies of a project outside a hall, and the tools they are about. */
 export interface PolicyDesk {
@@ -24,10 +25,16 @@ export interface PolicyDesk {
   setTime(time: number | undefined): void;
 }
 
+interface DeskOptions {
+  readonly needsTools?: boolean;
+  /** With the policies that are published for all halls, as a hall obeys them. */
+  readonly isShared?: boolean;
+}
+
 /** Throws ConfigError for files that cannot be used. */
 export async function openPolicyDesk(
   settings: Settings,
-  { needsTools = true }: { readonly needsTools?: boolean } = {},
+  { needsTools = true, isShared = false }: DeskOptions = {},
 ): Promise<PolicyDesk> {
   const marks = new WeakMap<Target, Marks>();
   let time: number | undefined;
@@ -36,6 +43,7 @@ export async function openPolicyDesk(
     now: () => time ?? Date.now(),
   });
   await policies.replace(settings.loaded.policies);
+  if (isShared) await policies.replaceShared(await readPublished(settings));
   if (policies.problems.length > 0) throw new ConfigError(policies.problems);
   const tools = needsTools ? await readToolTrust(settings) : [];
   return {
@@ -93,7 +101,7 @@ export async function explainPolicy(
   settings: Settings,
   { person, tool }: { readonly person: Person | undefined; readonly tool: string },
 ): Promise<PolicyExplanation> {
-  const desk = await openPolicyDesk(settings);
+  const desk = await openPolicyDesk(settings, { isShared: true });
   requireTool(tool, desk.tools);
   const target = desk.toolOf(tool);
   const caller = { person, client: "" };

@@ -121,7 +121,7 @@ export async function openLocalLedger({ folder, log }: Settings): Promise<Ledger
 
 /** A person's decision, at a terminal or in their config file, for the audit. */
 export interface PersonDecision {
-  readonly kind: "reviewed" | "granted" | "revoked" | "reset";
+  readonly kind: "reviewed" | "granted" | "revoked" | "reset" | "changed";
   readonly subjects: readonly string[];
   readonly reason: string;
   /** Default: the person whose hall this is. */

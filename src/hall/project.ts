@@ -18,13 +18,14 @@ import { type Control, type ControlOptions, openControl } from "./control.ts";
 import { createHall, type Hall } from "./hall.ts";
 import type { HallOptions } from "./hall-options.ts";
 import { openBuiltins, switchBuiltins } from "./known-tools.ts";
-import { policiesChanged } from "./policies.ts";
+import { policiesChanged, publishedChanged } from "./policies.ts";
 import { openLocalLedger, openProjectLedger, projectStoreSettings } from "./project-store.ts";
 import { approvedWords, openAgents, openSavedPrograms, watchFolders } from "./project-texts.ts";
 import { openServerLogs } from "./server-logs.ts";
 import { facesOf, logWarnings, presetsOf, type Settings, trustSettingsOf } from "./settings.ts";
 import { socketPath } from "./socket.ts";
 import { followEntries } from "./together/shared-ledger.ts";
+import { followPolicies } from "./together/shared-policies.ts";
 import { followTokens } from "./together/shared-tokens.ts";
 import { openBoard } from "./together/team.ts";
 import type { Together } from "./together/together.ts";
@@ -167,8 +168,10 @@ async function joinOthers(
     hall.approvals.wake();
   });
   const dropRevoked = followTokens(board);
+  const obeyPublished = followPolicies(board, (files) => publishedChanged(hall, files));
   await board.join();
   await dropRevoked();
+  await obeyPublished();
 }
 
 /** The project's hall with its local socket. Undefined if another process holds the socket. */

@@ -172,11 +172,18 @@ function readPeriod(row: SqlRow): PeriodTally {
 
 /** Rows of `spans` have a histogram; sums of calls have the bucket of their duration. */
 function readTally(row: SqlRow): Tally {
-  const counts = countNames.map((name, index) => [name, Number(row[countColumns[index] ?? ""])]);
-  const histogram: Histogram = row.histogram
-    ? decodeHistogram(row.histogram as Uint8Array)
-    : new Map([[Number(row.bucket), Number(row.calls)]]);
-  return { ...(Object.fromEntries(counts) as Omit<Tally, "histogram">), histogram };
+  return {
+    calls: Number(row.calls),
+    errors: Number(row.errors),
+    cancelled: Number(row.cancelled),
+    timeouts: Number(row.timeouts),
+    bytesIn: Number(row.bytes_in),
+    bytesOut: Number(row.bytes_out),
+    ms: Number(row.ms),
+    histogram: row.histogram
+      ? decodeHistogram(row.histogram as Uint8Array)
+      : new Map([[Number(row.bucket), Number(row.calls)]]),
+  };
 }
 
 const entryBytes = 6;

@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import type { Settings } from "../../src/hall/settings.ts";
@@ -23,6 +27,9 @@ export interface ChaosReport {
   readonly faults: readonly string[];
   readonly grants: number;
   readonly revocations: number;
+  /** Calls that were approved by the answer to a question, through whichever hall. */
+  readonly approvals: number;
+  readonly registrations: number;
   /** What must not happen, in words. */
   readonly broken: readonly string[];
   /** Ids of changes that were answered as done. */
@@ -52,6 +59,11 @@ class Chaos {
   cut = 0;
   grants = 0;
   revocations = 0;
+  approvals = 0;
+  registrations = 0;
+  /** Faults that have begun, and how many of them last. */
+  #begun = 0;
+  #lasting = 0;
   #isOver = false;
   #ids = 0;
   readonly #team: Team;
@@ -71,11 +83,18 @@ class Chaos {
     const running = Array.from({ length: clients }, (_, index) =>
       index % 2 === 0 ? this.#modern() : this.#legacy(),
     );
+    const { stdout } = await this.#team.run(
+      0,
+      ...["token", "create", "chaos", "--scope", "register:weather", "--json"],
+    );
+    const services = this.#register(JSON.parse(stdout).token);
     const faults = this.#break();
     const decisions = this.#decide();
     await sleep(seconds * 1_000);
+    // On a busy machine, a short run may have seen nothing but failures.
+    while (!this.grants || !this.approvals || !this.registrations) await sleep(100);
     this.#isOver = true;
-    await Promise.all([faults, decisions, ...running]);
+    await Promise.all([faults, decisions, services, ...running]);
   }
 
   /** The answer to one request; undefined if its connection was cut. */
@@ -133,8 +152,13 @@ class Chaos {
         if (given.id !== undefined && given.word !== `w${id}`)
           this.broken.push(`crossed: ${id} was told ${given.word}`);
       } else {
-        const given = this.#check(await call("change", id), id);
-        if (given.name === "change") this.acknowledged.push(id);
+        const first = await call("change", id);
+        const asked = first?.body.result;
+        const isAsked = isObject(asked) && isObject(asked.inputRequests);
+        const answer = isAsked ? await call("change", id, approve(asked)) : first;
+        if (this.#check(answer, id).name !== "change") continue;
+        this.acknowledged.push(id);
+        if (isAsked) this.approvals++;
       }
       await sleep(5);
     }
@@ -173,6 +197,8 @@ class Chaos {
       const kind = this.#random();
       const ms = 300 + this.#random() * 3_000;
       if (!hall) return;
+      this.#begun++;
+      this.#lasting++;
       if (kind < 0.25) {
         this.faults.push(`kill ${index}`);
         hall.isOpen = false;
@@ -197,6 +223,7 @@ class Chaos {
         await sleep(ms / 3);
         await this.#cluster.start();
       }
+      this.#lasting--;
     }
   }
 
@@ -210,7 +237,10 @@ class Chaos {
       const isGranted = await this.#attempt(() =>
         grantTools(ledger, [{ key: "work.change", pin }], {}),
       );
-      if (isGranted) this.grants++;
+      if (isGranted) {
+        this.grants++;
+        await Promise.all(this.#team.halls.map(({ url }) => this.#mustNotAsk(url)));
+      }
       await sleep(300);
       const isRevoked = await this.#attempt(() =>
         ledger.change(({ grants: _grants, revocations = 0, ...entries }) => ({
@@ -245,6 +275,62 @@ class Chaos {
       this.broken.push(`ran after its grant was revoked: ${id}`);
   }
 
+  /** A grant that was confirmed counts in every hall: the call runs, or is refused because the hall cannot know. */
+  async #mustNotAsk(url: string): Promise<void> {
+    const id = `granted-${this.#nextId()}`;
+    const params = { name: "work__change", arguments: { id } };
+    const answer = await this.#send(id, () => ask(url, "tools/call", params));
+    const { result } = answer?.body ?? {};
+    if (isObject(result) && result.resultType === "input_required")
+      this.broken.push(`asked although it was granted: ${id}`);
+    if (this.#check(answer, id).name === "change") this.acknowledged.push(id);
+  }
+
+  /** A service registers and goes, through any hall. While nothing fails, every hall has heard when it is answered. */
+  async #register(token: string): Promise<void> {
+    await using service = await startService();
+    const headers = { authorization: `Bearer ${token}` };
+    const { url } = this.#team;
+    while (!this.#isOver) {
+      await sleep(500);
+      const begun = this.#begun;
+      const isQuiet = (): boolean => this.#lasting === 0 && this.#begun === begun;
+      const isThere = await this.#attempt(async () => {
+        const body = JSON.stringify({ ...weather, endpoint: service.url });
+        const sent = { method: "POST", body, headers };
+        const { ok } = await fetch(`${url}/api/toolkits`, {
+          ...sent,
+          headers: { ...headers, "content-type": "application/json" },
+        });
+        if (!ok) throw new Error("refused");
+      });
+      if (isThere) this.registrations++;
+      for (const { place, answer } of isThere ? await this.#forecastAll() : [])
+        if (isQuiet() && !service.places.has(place))
+          this.broken.push(`registered, but not called: ${place} got ${answer}`);
+
+      const isGone = await this.#attempt(async () => {
+        const { ok } = await fetch(`${url}/api/toolkits/weather`, { method: "DELETE", headers });
+        if (!ok) throw new Error("refused");
+      });
+      for (const { place } of isGone ? await this.#forecastAll() : [])
+        if (isQuiet() && service.places.has(place))
+          this.broken.push(`called after it was removed: ${place}`);
+    }
+  }
+
+  /** Calls the service through each hall, with a place of its own. */
+  #forecastAll(): Promise<readonly { readonly place: string; readonly answer: string }[]> {
+    return Promise.all(
+      this.#team.halls.map(async (hall) => {
+        const place = `place-${this.#nextId()}`;
+        const params = { name: "weather__forecast", arguments: { place } };
+        const answer = await this.#send(place, () => ask(hall.url, "tools/call", params));
+        return { place, answer: JSON.stringify(answer?.body) };
+      }),
+    );
+  }
+
   #openLedger(): Ledger {
     const { project, home, storeUrl, storeKey } = this.#team;
     const local = openLedger(project, { folder: `${home}/person`, warn() {} });
@@ -252,6 +338,50 @@ class Chaos {
     const log = { warn() {}, info() {} };
     return shareLedger(local, { folder: project, config: { store }, log } as unknown as Settings);
   }
+}
+
+/** Lets the call that asks run once. */
+function approve({ inputRequests, requestState }: JsonObject): JsonObject {
+  const [key = ""] = Object.keys(inputRequests as JsonObject);
+  return {
+    requestState,
+    inputResponses: { [key]: { action: "accept", content: { decision: "once" } } },
+  };
+}
+
+const weather = {
+  name: "weather",
+  description: "Forecasts",
+  category: "DATA",
+  version: "1.0.0",
+  functions: [
+    {
+      name: "forecast",
+      description: "The forecast for a place.",
+      parameters: { type: "object", properties: { place: { type: "string" } } },
+    },
+  ],
+};
+
+/** Remembers the places that it was asked about. */
+async function startService(): Promise<AsyncDisposable & { url: string; places: Set<string> }> {
+  const places = new Set<string>();
+  const server = createServer(async (request, response) => {
+    const { id, params } = JSON.parse(await text(request));
+    if (params?.arguments) places.add(params.arguments.place);
+    const result = { status: "completed", data: { text: "rain" } };
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    places,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
 }
 
 const greeting = {

@@ -84,6 +84,30 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect((await store.statistics(morning, "nobody")).total.calls).toBe(0);
       }));
 
+    test("keeps texts exactly, whatever characters they have", () =>
+      withStore(async (store) => {
+        const texts = [
+          "",
+          "NULL",
+          '"quoted"',
+          "back\\slash \\x41",
+          "{a,b}",
+          "a\nb\tc",
+          "Größe 😀",
+          "$1 ?",
+        ];
+        for (const [at, text] of texts.entries())
+          store.calls.add(callRow({ id: `call_${at}`, caller: text, face: text }));
+        for (const reason of texts)
+          await store.audit.append({ kind: "granted", subject: "a.b", caller: "alice", reason });
+        const calls = await store.calls.list();
+        expect(calls.map(({ caller, face }) => [caller, face])).toEqual(
+          texts.map((text) => [text, text]),
+        );
+        expect((await store.audit.list()).map(({ reason }) => reason)).toEqual(texts);
+        expect((await store.audit.verify()).broken).toBeUndefined();
+      }));
+
     test("computes the same digest for arguments in any key order, and another one for other arguments", () =>
       withStore(async (store) => {
         for (const [index, text] of [

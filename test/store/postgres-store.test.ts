@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openStore, type StoreSettings } from "../../src/store/open-store.ts";
+import { PostgresEngine } from "../../src/store/postgres/engine.ts";
 import { tablesOf } from "../../src/store/schema.ts";
 import type { Store } from "../../src/store/store.ts";
 import { runCli, spawnHall } from "../servers/process.ts";
@@ -209,6 +210,22 @@ test("durable writes are rejected when the database does not answer", async () =
   await store.audit.append(entry("written"));
   expect(await store.audit.list()).toMatchObject([{ seq: 1, subject: "written" }]);
   expect(store.state().problem).toBeUndefined();
+});
+
+test("a hall that hangs in the middle of a write keeps no other hall from durable writes", async () => {
+  const url = cluster.url();
+  await using store = open(url);
+  await store.flush();
+  const hanging = new PostgresEngine(url);
+  let written: Promise<void> | undefined;
+  const ended = hanging.write(() => {
+    written = store.audit.append(entry("meanwhile"));
+    return written;
+  });
+  await expect(ended).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await written;
+  await hanging.close();
+  expect(await store.audit.list()).toMatchObject([{ seq: 1, subject: "meanwhile" }]);
 });
 
 test("a wrong store.url is explained without the password", async () => {

@@ -10,13 +10,18 @@ import {
   readPerson,
   runPolicyCases,
 } from "../../hall/policy-cases.ts";
+import { publishPolicies } from "../../hall/together/shared-policies.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { paint, print, table } from "../print.ts";
+import { createPerson } from "../terminal.ts";
 
 /** The policies in the order of their files. */
 export async function runPolicyList(options: JsonOption): Promise<void> {
-  const { policies } = await openPolicyDesk(await loadProject(), { needsTools: false });
+  const { policies } = await openPolicyDesk(await loadProject(), {
+    needsTools: false,
+    isShared: true,
+  });
   const lines = policies.all.map(describePolicy);
   const rows = lines.map(({ name, effect, place, reads }) => [
     name,
@@ -43,6 +48,35 @@ export async function runPolicyCheck(options: JsonOption): Promise<void> {
     ? `${count} can be used: ${rule}`
     : "no policy files: nothing is checked";
   print(value, text, options);
+}
+
+interface PublishOptions extends JsonOption {
+  readonly withdraw?: boolean;
+}
+
+/** Puts the user's files of this machine in force in all halls, or takes back what was published. */
+export async function runPolicyPublish(options: PublishOptions): Promise<void> {
+  const settings = await loadProject();
+  const { withdraw: isWithdrawn = false } = options;
+  const own = settings.loaded.policies.filter(({ isProject }) => !isProject);
+  const files = isWithdrawn ? [] : own;
+  if (files.length === 0 && !isWithdrawn)
+    throw new HallError("NOT_FOUND", "this machine has no policy files to publish", {
+      next: [{ do: "run-command", command: "policy publish --withdraw" }],
+    });
+  // A file that cannot be used would deny everything in all halls.
+  if (!isWithdrawn) await openPolicyDesk(settings, { needsTools: false });
+  const names = files.map(({ file }) => visible(file)).join("\n  ");
+  await createPerson().confirm(
+    isWithdrawn
+      ? "Published policies no longer count in any hall of this project."
+      : `These policies count in all halls of this project from now on:\n  ${names}`,
+  );
+  await publishPolicies(settings, files);
+  const text = isWithdrawn
+    ? "no policies are published any more; each hall obeys the files of its machine"
+    : `${plural(files.length, "file")} published: all halls obey them`;
+  print({ published: files.map(({ file }) => file) }, text, options);
 }
 
 interface ExplainOptions extends JsonOption {

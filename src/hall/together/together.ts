@@ -23,8 +23,11 @@ export interface Together {
   readonly page: SharedPage;
   /** Seals what any hall may have to read. */
   readonly sealKey: Buffer;
-  /** Undefined if this hall knows what was decided anywhere, else resolves once it does. Throws UNAVAILABLE. */
-  confirm(): Promise<void> | undefined;
+  /**
+   * Undefined if this hall knows what was decided anywhere, else resolves once it does. Throws UNAVAILABLE if that is
+   * needed; else a hall that cannot reach the database continues with what it knows.
+   */
+  confirm(isNeeded: boolean): Promise<void> | undefined;
   /** The owner of a named token, unless this hall was cut off for too long to know whether it was revoked. */
   findOwner(named: Pick<NamedTokens, "find">, token: string): Admission | undefined;
   readonly openBucket: OpenBucket;
@@ -54,7 +57,11 @@ export function createTogether(board: Board): Together {
     own: shareOwn(board),
     page: sharePage(board),
     sealKey: board.key.derive("requests"),
-    confirm: () => (board.isCurrent ? undefined : board.refresh()),
+    confirm(isNeeded) {
+      if (board.isCurrent) return undefined;
+      if (isNeeded) return board.refresh();
+      return board.isAway ? undefined : board.refresh().catch(() => {});
+    },
     findOwner(named, token) {
       const owner = named.find(token);
       const outdated = owner && board.outdated;

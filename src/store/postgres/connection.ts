@@ -97,7 +97,7 @@ class PostgresSql implements Sql {
     const arrays = columns.map((column) => `?::${typeOfColumn(column)}[]`).join(", ");
     const names = columns.join(", ");
     const source = `SELECT ${names} FROM unnest(${arrays}) WITH ORDINALITY AS given (${names}, place) ORDER BY place`;
-    const values = columns.map((_, index) => rows.map((row) => toParameter(row[index] ?? null)));
+    const values = columns.map((_, index) => writeArray(rows, index));
     return (await this.#send(sql.replace("{rows}", source), values)).rows;
   }
 
@@ -119,6 +119,27 @@ function toParameter(value: SqlValue): string | number | null | Buffer {
   if (typeof value === "bigint") return Number(value);
   return value instanceof Uint8Array ? Buffer.from(value) : value;
 }
+
+/**
+ * A column of the rows as the text of an array. The driver would write it too, with two regular expressions for each
+ * value, which was a tenth of what recording a call costs.
+ */
+function writeArray(rows: readonly (readonly SqlValue[])[], column: number): string {
+  let text = "";
+  for (const row of rows) text += `${text === "" ? "{" : ","}${writeElement(row[column])}`;
+  return `${text}}`;
+}
+
+function writeElement(value: SqlValue | undefined): string {
+  if (value === null || value === undefined) return "NULL";
+  if (typeof value === "string")
+    return `"${plainText.test(value) ? value : storableText(value).replace(/["\\]/g, "\\$&")}"`;
+  if (value instanceof Uint8Array) return `"\\\\x${Buffer.from(value).toString("hex")}"`;
+  return String(value);
+}
+
+/** Needs neither escapes nor replacements. */
+const plainText = /^[ !#-[\]-~]*$/;
 
 const bigint = 20;
 

@@ -179,8 +179,8 @@ async function updateSchema(sql: Sql, schema: string): Promise<void> {
   await sql.change("UPDATE version SET number = ?, added = ?", [oldestUser("postgresql"), newest]);
 }
 
-/** How long a hall that was cut off can block the others, and how long they wait before they retry. */
-const idleMs = 5_000;
+/** A hall that hangs in a write blocks the others this long, which durable writes wait; then these wait before a retry. */
+const idleMs = 1_500;
 const lockMs = 10_000;
 
 /** Settings end with the transaction, because a connection pool in between may reuse the connection. */

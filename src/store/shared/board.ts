@@ -34,6 +34,7 @@ export type Topic =
   | "begun"
   | "logins"
   | "secrets"
+  | "policies"
   | "locks";
 
 /**
@@ -96,7 +97,8 @@ export class Board {
   #cleanedAt = performance.now();
   #url: string | undefined;
   #isLeaving = false;
-  #isAway = false;
+  /** True once the database did not answer, until it does. */
+  isAway = false;
 
   constructor({ url, key, log }: BoardOptions) {
     const address = parseDatabaseUrl(url);
@@ -134,7 +136,7 @@ export class Board {
     return performance.now() - this.#leaseFrom < leaseMs;
   }
 
-  /** Set if this hall has never reached the database, or not for so long that what it knows may be void. */
+  /** Set if this hall never reached the database, or so long ago that what it knows may be void. */
   get outdated(): HallError | undefined {
     return performance.now() - this.#leaseFrom < cutOffMsMax ? undefined : away();
   }
@@ -197,7 +199,7 @@ export class Board {
 
   /** Removes a row. True for one hall only. */
   take(topic: Topic, key: string): Promise<boolean> {
-    return this.edit(topic, key, () => undefined, { isQuick: true });
+    return this.put(topic, key, undefined, { isQuick: true });
   }
 
   /** Runs work in one hall at a time. A hall that has ended loses its turn. Throws UNAVAILABLE. */
@@ -362,14 +364,11 @@ export class Board {
 
   /** Resolves when every hall has applied the change, or has lost its lease. */
   async #settled(seq: number): Promise<void> {
+    const statement = `SELECT 1 FROM ${this.#schema}.halls
+      WHERE team = ? AND id <> ? AND seen < ? AND until > clock_timestamp() LIMIT 1`;
+    const place = [this.key.team, this.hall, seq];
     for (;;) {
-      const behind = await this.#writing.run((sql) =>
-        sql.query(
-          `SELECT 1 FROM ${this.#schema}.halls
-           WHERE team = ? AND id <> ? AND seen < ? AND until > clock_timestamp() LIMIT 1`,
-          [this.key.team, this.hall, seq],
-        ),
-      );
+      const behind = await this.#writing.run((sql) => sql.query(statement, place));
       if (behind.length === 0) return;
       await sleep(settleMs);
     }
@@ -389,8 +388,8 @@ export class Board {
   /** One line when the database is away, and one when it is back. */
   #note(error: unknown): void {
     const isAway = error !== undefined;
-    if (isAway === this.#isAway || (isAway && this.#timer === undefined)) return;
-    this.#isAway = isAway;
+    if (isAway === this.isAway || (isAway && this.#timer === undefined)) return;
+    this.isAway = isAway;
     if (isAway) this.#log.warn({ err: error }, "the other halls cannot be reached");
     else this.#log.info("the other halls can be reached again");
   }

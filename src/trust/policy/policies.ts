@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Advice } from "../../base/advice.ts";
-import { HallError } from "../../base/errors.ts";
+import { HallError, messageOf } from "../../base/errors.ts";
 import type { Caller, Person, Target } from "../../tool.ts";
 import { type Marks, markTool } from "../marks.ts";
 import { type Plan, PolicyEngine, type Ruling } from "./engine.ts";
+import { JointEngine } from "./joint.ts";
 import { type Policy, type PolicyFile, parsePolicies } from "./parse.ts";
 import { type PolicyRequest, type Subject, toolIdOf } from "./request.ts";
 import type { PolicyAction } from "./schema.ts";
@@ -10,8 +12,13 @@ import type { PolicyAction } from "./schema.ts";
 /** Without files nothing is checked; with a broken one, everything is denied. */
 type State =
   | { readonly kind: "off" }
-  | { readonly kind: "on"; readonly engine: PolicyEngine }
+  | { readonly kind: "on"; readonly engine: Engine }
   | { readonly kind: "broken"; readonly problems: readonly string[] };
+
+type Engine = Pick<PolicyEngine, "policies" | "plan" | "evaluate" | "close">;
+
+/** Policies that several halls share; unknown until their database was reached for the first time. */
+export type SharedFiles = readonly PolicyFile[] | "unknown";
 
 export interface PoliciesOptions {
   /** Default: by the tool's own name and annotations. */
@@ -30,7 +37,7 @@ export interface Denial {
   readonly next: readonly Advice[];
 }
 
-/** The rulings of the policy files of the user and of the project. */
+/** The rulings of the policy files of the user and of the project, and of those that all halls share. */
 export class Policies {
   readonly #marksOf: (target: Target) => Marks;
   readonly #options: PoliciesOptions;
@@ -38,6 +45,10 @@ export class Policies {
   /** The tools of an agent, which is shown only with one of them. */
   membersOf: (agent: Target) => ReadonlySet<Target> | undefined = () => undefined;
   #state: State = { kind: "off" };
+  #own: readonly PolicyFile[] = [];
+  #shared: SharedFiles = [];
+  /** One change at a time, so that the last one counts. */
+  #turn: Promise<void> = Promise.resolve();
   #plans = new Plans();
   #marks = new WeakMap<Target, Marks>();
 
@@ -60,8 +71,27 @@ export class Policies {
   }
 
   /** Puts other files in force, all or none: with a broken one, everything is denied. */
-  async replace(files: readonly PolicyFile[]): Promise<void> {
-    const state = await this.#load(files);
+  replace(files: readonly PolicyFile[]): Promise<void> {
+    this.#own = files;
+    return this.#reload();
+  }
+
+  /** The same for the files that all halls share. They count beside this hall's own: both must allow a request. */
+  async replaceShared(files: SharedFiles): Promise<void> {
+    if (isDeepStrictEqual(files, this.#shared)) return;
+    this.#shared = files;
+    await this.#reload();
+  }
+
+  #reload(): Promise<void> {
+    this.#turn = this.#turn.then(() => this.#putInForce());
+    return this.#turn;
+  }
+
+  async #putInForce(): Promise<void> {
+    const state = await this.#load().catch(
+      (error: unknown): State => ({ kind: "broken", problems: [messageOf(error)] }),
+    );
     if (this.#state.kind === "on") this.#state.engine.close();
     this.#state = state;
     this.#plans = new Plans();
@@ -133,19 +163,25 @@ export class Policies {
     throw deniedError(denial);
   }
 
-  async #load(files: readonly PolicyFile[]): Promise<State> {
-    if (files.length === 0) return { kind: "off" };
+  async #load(): Promise<State> {
+    if (this.#shared === "unknown") return { kind: "broken", problems: [unknownProblem] };
+    const isSame = isDeepStrictEqual(textsOf(this.#shared), textsOf(this.#own));
+    const sets = [this.#own, isSame ? [] : this.#shared].filter((files) => files.length > 0);
+    if (sets.length === 0) return { kind: "off" };
+
     const { default: cedar } = await import("@cedar-policy/cedar-wasm/nodejs");
-    const { policies, problems } = parsePolicies(files, cedar);
+    const parsed = sets.map((files) => parsePolicies(files, cedar));
+    const problems = parsed.flatMap((found) => found.problems);
     if (problems.length > 0) return { kind: "broken", problems };
     const { now = Date.now } = this.#options;
-    return {
-      kind: "on",
-      engine: new PolicyEngine({ cedar, policies, marksOf: this.#marksOf, now }),
-    };
+    const engines = parsed.map(
+      ({ policies }) => new PolicyEngine({ cedar, policies, marksOf: this.#marksOf, now }),
+    );
+    const [first] = engines;
+    return { kind: "on", engine: first && engines.length === 1 ? first : new JointEngine(engines) };
   }
 
-  #planOf(request: PolicyRequest, engine: PolicyEngine): Plan {
+  #planOf(request: PolicyRequest, engine: Engine): Plan {
     const { caller, action, subject } = request;
     if (!("tool" in subject)) return engine.plan(request);
     const plans = this.#plans.of(caller.person, action);
@@ -165,6 +201,14 @@ export class Policies {
     }
     return marks;
   }
+}
+
+const unknownProblem =
+  "the policies that the halls share are not known yet: their database does not answer";
+
+/** The user's files, wherever they are. A project's files are the same for all halls of its folder. */
+function textsOf(files: readonly PolicyFile[]): readonly string[] {
+  return files.filter(({ isProject }) => !isProject).map(({ text }) => text);
 }
 
 const nobodyElse: Pick<Caller, "person" | "client"> = { client: "" };
