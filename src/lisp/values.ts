@@ -3,7 +3,7 @@
 // are never values, so a program cannot get hold of them.
 import type { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
-import type { Pretty } from "./printer-pretty.ts";
+import type { Pretty } from "./printer-layout.ts";
 import type { Char, Str } from "./string.ts";
 import { NIL, type Package, type Sym, T } from "./symbol.ts";
 

@@ -1,7 +1,7 @@
-/** typep, type-of, coerce, deftype and the predicates. */
+/** typep, subtypep, type-of, coerce, deftype and the predicates. */
 
 import { classOf } from "../classes.ts";
-import { defineFunction } from "../define.ts";
+import { defineFunction, defineValues } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { isNumber, toDouble } from "../numbers.ts";
@@ -9,17 +9,19 @@ import { noteDefinition, refuseLocked } from "../packages.ts";
 import { elements, isSequence, stringOf, vectorOf } from "../sequences.ts";
 import { Char, char, Str } from "../string.ts";
 import { bool, cl, NIL, Sym, sharedKeywords, T, words } from "../symbol.ts";
-import { expandType, isAtomicType, sessionTypes, typep, unknownType } from "../types.ts";
+import { expandType, sessionTypes, typep, unknownType } from "../types.ts";
 import { Cons, Float, Instance, itemsOf, listOf, Ratio, type Value, Vec } from "../values.ts";
 import { findCharacter } from "./strings.ts";
+import { isSubtype } from "./subtypes.ts";
 
 export function defineTypes(): void {
   defineFunction("TYPEP object type &optional environment", (m, object, type) =>
     bool(typep(m, object, type)),
   );
-  // For `subtypep` of the prelude.
-  defineFunction("%EXPAND-TYPE type", (m, type) => expandType(m, type));
-  defineFunction("%ATOMIC-TYPE-P name", (_, name: Sym) => bool(isAtomicType(name)));
+  defineValues("SUBTYPEP type1 type2 &optional environment", (m, type1, type2) => {
+    const answer = isSubtype(m, type1, type2);
+    return m.values(bool(answer === "yes"), bool(answer !== "unknown"));
+  });
   defineFunction("TYPE-OF object", (m, object) => typeOf(m, object));
   defineFunction("COERCE object type", coerce);
   for (const [name, type] of predicates) {
