@@ -113,7 +113,7 @@ function defineTrimming(): void {
   ];
   for (const [name, left, right] of sides) {
     defineFunction(`${name} character-bag string`, (m, bag, value) => {
-      const codes = new Set(elements(m, bag, undefined, undefined).map((item) => codeOf(m, item)));
+      const codes = new Set(elements(m, bag).map((item) => codeOf(m, item)));
       const string = designated(m, value);
       let [start, end] = [0, string.length];
       if (left) while (start < end && codes.has(string.codeAt(start))) start += 1;

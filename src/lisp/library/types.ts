@@ -101,7 +101,7 @@ function coerce(m: Machine, value: Value, type: Value): Value {
   }
   if (typep(m, value, expanded)) return value;
   if (sequences.has(name) && isSequence(value))
-    return sequenceOfType(m, expanded, elements(m, value, undefined, undefined));
+    return sequenceOfType(m, expanded, elements(m, value));
   if (name === "CHARACTER") return findCharacter(value) ?? cannot(m, value, type);
   if (name === "FUNCTION") return m.fn(value);
   if (name === "AND" && expanded instanceof Cons)
