@@ -131,7 +131,7 @@ export function badIndex(m: Machine, index: Value, text: string, length: number)
   m.error("%INDEX-ERROR", {
     DATUM: index,
     "EXPECTED-TYPE": m.list([cl("INTEGER"), 0, m.list([length])]),
-    TEXT: new Str(text),
+    TEXT: text,
   });
 }
 

@@ -71,7 +71,7 @@ function throwTo(e: Emitter, target: Target, value: Run): Run {
     const token = read(f) as Opaque;
     if (!(token.content as Token).active)
       m.error("CONTROL-ERROR", {
-        TEXT: m.string(`cannot leave the block ${m.show(target.name)}: it was already left`),
+        TEXT: `cannot leave the block ${m.show(target.name)}: it was already left`,
       });
     throw new Transfer(token, answer, m.mv);
   };

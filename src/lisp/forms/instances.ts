@@ -2,7 +2,6 @@
 import { designatedClass } from "../classes.ts";
 import { defineFunction, defineSetter, defineValues, named } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { Str } from "../string.ts";
 import { bool, keyword, NIL, type Sym, T } from "../symbol.ts";
 import { Cons, Instance, type LispClass, type Slot, type Value } from "../values.ts";
 import { latestOf, missingClass, missingSupers, moveTo } from "./class-table.ts";
@@ -256,7 +255,7 @@ export function defineSlots(): void {
     (m, _, object, name) =>
       m.error("%MISSING-SLOT", {
         NAME: name,
-        TEXT: new Str(`no slot ${m.show(name)} in ${m.show(object)}`),
+        TEXT: `no slot ${m.show(name)} in ${m.show(object)}`,
       }),
   );
 }

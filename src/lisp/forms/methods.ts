@@ -377,9 +377,7 @@ function defineMissing(): void {
     (what: string) =>
     (m: Machine, generic: Value, args: Value[]): never =>
       m.error("%NO-METHOD", {
-        TEXT: new Str(
-          `${m.show(genericOf(m, generic).name)} has no ${what} method for ${args.map((arg) => m.show(arg)).join(" ")}`,
-        ),
+        TEXT: `${m.show(genericOf(m, generic).name)} has no ${what} method for ${args.map((arg) => m.show(arg)).join(" ")}`,
       });
   defineStandardGeneric("NO-APPLICABLE-METHOD generic &rest arguments", fail("applicable"));
   defineStandardGeneric("NO-NEXT-METHOD generic &rest arguments", fail("next"));

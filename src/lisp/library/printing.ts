@@ -264,6 +264,6 @@ function noForm(m: Machine, isError: Value, atEnd: Value): Value {
     ? atEnd
     : m.error("END-OF-FILE", {
         STREAM: new Stream(),
-        TEXT: new Str("the text ends where a form is expected"),
+        TEXT: "the text ends where a form is expected",
       });
 }

@@ -1,6 +1,6 @@
 /** find, position, count, remove, substitute and their -IF forms, with all keywords. */
 import { defineFunction, type Native } from "../define.ts";
-import { eql } from "../equality.ts";
+import { eql, eqlKey } from "../equality.ts";
 import type { Machine } from "../machine.ts";
 import {
   elements,
@@ -14,9 +14,9 @@ import {
   spanOf,
   testOf,
 } from "../sequences.ts";
-import { Char, Str } from "../string.ts";
+import { type Char, Str } from "../string.ts";
 import { isTrue, NIL } from "../symbol.ts";
-import { Cons, Float, Ratio, type Value, Vec } from "../values.ts";
+import { Cons, type Value, Vec } from "../values.ts";
 
 export function defineSequences(): void {
   defineMatching("FIND", "", part, (m, matches, sequence, [fromEnd, start, end]) => {
@@ -194,17 +194,10 @@ function repeatedEql(keys: readonly Value[], fromEnd: boolean): Set<number> {
   const dropped = new Set<number>();
   const seen = new Map<unknown, number>();
   keys.forEach((key, at) => {
-    const identity = identityOf(key);
+    const identity = eqlKey(key);
     const earlier = seen.get(identity);
     if (earlier !== undefined) dropped.add(fromEnd ? at : earlier);
     if (earlier === undefined || !fromEnd) seen.set(identity, at);
   });
   return dropped;
-}
-
-/** A JS value that is equal exactly if `eql` holds. */
-function identityOf(key: Value): unknown {
-  if (key instanceof Ratio) return `r${key.numerator}/${key.denominator}`;
-  if (key instanceof Char) return `c${key.code}`;
-  return key instanceof Float ? `f${Object.is(key.value, -0) ? "-0" : key.value}` : key;
 }

@@ -209,7 +209,7 @@ interface AtEnd {
 
 function endOfFile(m: Machine, stream: Stream, atEnd: AtEnd): Value {
   if (!atEnd.isError) return atEnd.value;
-  return m.error("END-OF-FILE", { STREAM: stream, TEXT: new Str("end of file") });
+  return m.error("END-OF-FILE", { STREAM: stream, TEXT: "end of file" });
 }
 
 const atEndOf = (isError: Value = T, value: Value = NIL): AtEnd => ({

@@ -1,7 +1,8 @@
 /** Strings: case, trimming, comparison, parsing of integers. */
 import { defineConstant, defineFunction, defineSetter, defineValues } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { elements, indexBeyond, spanOf, textOf } from "../sequences.ts";
+import { bigDigits } from "../rationals.ts";
+import { elements, indexBeyond, sizeOf, sliceText, spanOf, textOf } from "../sequences.ts";
 import {
   Char,
   char,
@@ -25,11 +26,10 @@ export function defineStrings(): void {
     value instanceof Str ? value : m.string(textOf(m, value)),
   );
   defineFunction("MAKE-STRING size &key initial-element element-type", (m, size, initial) => {
-    if (typeof size !== "number" || size < 0) return m.typeError(size, "UNSIGNED-BYTE");
-    m.alloc((size >> 3) + 1);
-    return new Str(
-      String.fromCodePoint(initial === undefined ? 0 : codeOf(m, initial)).repeat(size),
-    );
+    const length = sizeOf(m, size);
+    m.alloc((length >> 3) + 1);
+    const code = initial === undefined ? 0 : codeOf(m, initial);
+    return new Str(String.fromCodePoint(code).repeat(length));
   });
   for (const name of ["CHAR", "SCHAR"]) {
     defineFunction(`${name} string index`, (m, string, index) =>
@@ -52,8 +52,8 @@ function stringOf(m: Machine, value: Value): Str {
 
 function indexIn(m: Machine, string: Value, index: Value): number {
   const { capacity } = stringOf(m, string);
-  if (typeof index !== "number" || index < 0) return m.typeError(index, "UNSIGNED-BYTE");
-  return index < capacity ? index : indexBeyond(m, string, index, capacity);
+  const at = sizeOf(m, index);
+  return at < capacity ? at : indexBeyond(m, string, at, capacity);
 }
 
 /** A string designator as a string. */
@@ -119,11 +119,7 @@ function defineTrimming(): void {
       if (left) while (start < end && codes.has(string.codeAt(start))) start += 1;
       if (right) while (end > start && codes.has(string.codeAt(end - 1))) end -= 1;
       m.tick(string.length >> 2);
-      return m.string(
-        Array.from({ length: end - start }, (_, at) =>
-          String.fromCodePoint(string.codeAt(start + at)),
-        ).join(""),
-      );
+      return m.string(sliceText(string, start, end));
     });
   }
 }
@@ -205,35 +201,22 @@ function defineParsing(): void {
       const first = at;
       while (at < span.end && digitWeight(string.codeAt(at), base) !== undefined) at += 1;
       m.checkBits((at - first) * Math.log2(base));
-      const digits = Array.from({ length: at - first }, (_, index) => string.codeAt(first + index));
+      const digits = sliceText(string, first, at).toUpperCase();
       let rest = at;
       while (rest < span.end && blank.has(string.codeAt(rest))) rest += 1;
       const isClean = digits.length > 0 && rest === span.end;
       if (!isClean && junkAllowed === NIL) {
         return m.error("PARSE-ERROR", {
-          TEXT: new Str(
-            `there is ${digits.length === 0 ? "no integer" : "junk after the integer"} in ${m.show(string)}`,
-          ),
+          TEXT: `there is ${digits.length === 0 ? "no integer" : "junk after the integer"} in ${m.show(string)}`,
         });
       }
-      if (digits.length === 0) return m.values(NIL, at);
-      const size = integerOf(digits, base);
+      if (digits === "") return m.values(NIL, at);
+      const size = bigDigits(digits, base);
       return m.values(integer(sign === 45 ? -size : size), junkAllowed === NIL ? rest : at);
     },
   );
 }
 
-/** Divides and conquers, so that long numbers do not take quadratic time. */
-function integerOf(digits: readonly number[], base: number): bigint {
-  if (digits.length > 8) {
-    const half = digits.length >> 1;
-    return (
-      integerOf(digits.slice(0, -half), base) * BigInt(base) ** BigInt(half) +
-      integerOf(digits.slice(-half), base)
-    );
-  }
-  return BigInt(digits.reduce((sum, code) => sum * base + (digitWeight(code, base) ?? 0), 0));
-}
 // Characters: kinds, case, codes, names and comparison.
 
 export function defineCharacters(): void {
@@ -274,8 +257,8 @@ export function defineCharacters(): void {
   defineFunction("DIGIT-CHAR weight &optional radix", (m, weight, radix = 10) => {
     const limit = radixOf(m, radix);
     if (typeof weight === "bigint") return NIL;
-    if (typeof weight !== "number" || weight < 0) return m.typeError(weight, "UNSIGNED-BYTE");
-    return weight < limit ? char(weight.toString(36).toUpperCase().charCodeAt(0)) : NIL;
+    const digit = sizeOf(m, weight);
+    return digit < limit ? char(digit.toString(36).toUpperCase().charCodeAt(0)) : NIL;
   });
   compareAs("CHAR", ["=", "/=", "<", ">", "<=", ">="], (code) => code);
   compareAs(
