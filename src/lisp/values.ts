@@ -193,6 +193,12 @@ export function itemsOf(value: Value): Value[] {
   return items;
 }
 
+/** The index of a keyword among keywords and values, or -1. */
+export function findKeyword(args: readonly Value[], from: number, key: Value): number {
+  for (let at = from; at + 1 < args.length; at += 2) if (args[at] === key) return at;
+  return -1;
+}
+
 /** Normalises an integer: a number if it is safe. */
 export function integer(value: bigint): number | bigint {
   return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;

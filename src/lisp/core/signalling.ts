@@ -26,7 +26,16 @@ import {
 } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { NIL, Sym } from "../symbol.ts";
-import { Cons, gatheringStream, Instance, itemsOf, Opaque, Stream, type Value } from "../values.ts";
+import {
+  Cons,
+  findKeyword,
+  gatheringStream,
+  Instance,
+  itemsOf,
+  Opaque,
+  Stream,
+  type Value,
+} from "../values.ts";
 
 export function defineSignalling(): void {
   defineFunction("MAKE-CONDITION type &rest initargs", (m, type, initargs) =>
@@ -118,7 +127,7 @@ function conditionOf(m: Machine, type: Value, initargs: readonly Value[]): Insta
   const made = new Instance(cls, new Array(cls.slots.length).fill(undefined));
   const given = [...initargs];
   for (const { key, init } of cls.defaultInitargs)
-    if (!initargs.some((item, index) => index % 2 === 0 && item === key)) given.push(key, init(m));
+    if (findKeyword(initargs, 0, key) < 0) given.push(key, init(m));
   cls.slots.forEach((slot, index) => {
     const at = given.findIndex(
       (item, position) => position % 2 === 0 && slot.initargs.includes(item as Sym),

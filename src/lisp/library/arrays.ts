@@ -18,14 +18,8 @@ export function defineArrays(): void {
     "MAKE-ARRAY dimensions &key element-type initial-element initial-contents adjustable fill-pointer displaced-to displaced-index-offset",
     (m, dimensions, elementType, element, contents, adjustable, fill, target, offset) => {
       const dims = dimensionsOf(m, dimensions);
-      const wanted: Wanted = {
-        dims,
-        elementType: elementType ?? T,
-        element,
-        contents,
-        adjustable: isTrue(adjustable),
-        fill,
-      };
+      const shape = { dims, adjustable: isTrue(adjustable), fill };
+      const wanted: Wanted = { ...shape, elementType: elementType ?? T, element, contents };
       return isTrue(target) ? displaced(m, wanted, target as Value, offset) : makeArray(m, wanted);
     },
   );
@@ -80,11 +74,11 @@ function displaced(
   m: Machine,
   { dims, elementType, fill }: Wanted,
   shown: Value,
-  start: Value | undefined,
+  start: Value = 0,
 ): Value {
   const size = dims.reduce((product, dim) => product * dim, 1);
   const target = arrayOf(m, shown);
-  const offset = (start ?? 0) as number;
+  const offset = start as number;
   if (!(offset >= 0 && offset + size <= sizeOf(target)))
     return m.fail(
       `an array of ${size} elements from ${m.show(offset)} on does not fit into one of ${sizeOf(target)}`,

@@ -376,8 +376,8 @@ export function defineSets(): void {
   ];
   defineSetFunction("SET-EXCLUSIVE-OR", (a, b, has, back) => differing(a, b, has, back).reverse());
   defineSetFunction("NSET-EXCLUSIVE-OR", differing);
-  defineFunction(`SUBSETP list1 list2 ${keywords}`, (m, list1, list2, key, test, testNot) => {
-    const has = membership(m, key, test, testNot, false);
+  defineFunction(`SUBSETP list1 list2 ${keywords}`, (m, list1, list2, ...how) => {
+    const has = membership(m, how);
     const b = listItems(m, list2);
     return bool(listItems(m, list1).every((item) => has(item, b)));
   });
@@ -389,9 +389,8 @@ function defineSetFunction(
   name: string,
   combine: (a: Value[], b: Value[], has: Has, back: Has) => Value[],
 ): void {
-  defineFunction(`${name} list1 list2 ${keywords}`, (m, list1, list2, key, test, testNot) => {
-    const has = membership(m, key, test, testNot, false);
-    const back = membership(m, key, test, testNot, true);
+  defineFunction(`${name} list1 list2 ${keywords}`, (m, list1, list2, ...how) => {
+    const [has, back] = [membership(m, how), membership(m, how, true)];
     return m.list(combine(listItems(m, list1), listItems(m, list2), has, back));
   });
 }
@@ -403,14 +402,12 @@ function addMissing(long: readonly Value[], short: readonly Value[], has: Has): 
 /** The test gets the element of the first list first; `isBack`: the item is from the second list. */
 function membership(
   m: Machine,
-  key: Value | undefined,
-  test: Value | undefined,
-  testNot: Value | undefined,
-  isBack: boolean,
+  [key = NIL, test, testNot]: readonly (Value | undefined)[],
+  isBack = false,
 ): Has {
   const holds = testOf(m, test, testNot);
   const part = keyOf(m, key);
-  if (holds === eql && (key === undefined || key === NIL)) return plainMembership(m);
+  if (holds === eql && key === NIL) return plainMembership(m);
   return (item, items) => {
     const wanted = part(item);
     m.tick(items.length);

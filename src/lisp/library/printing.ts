@@ -73,12 +73,7 @@ function definePrinters(): void {
 }
 
 /** Prints to a stream; inside a logical block the object's own parts may be broken, too. */
-function writeObject(
-  m: Machine,
-  object: Value,
-  stream: Value | undefined,
-  escapes?: boolean,
-): Value {
+function writeObject(m: Machine, object: Value, stream?: Value, escapes?: boolean): Value {
   const target = outputOf(m, stream);
   if (target.pretty === null) write(m, target, printText(m, object, escapes));
   else printInto(m, target.pretty, object, escapes);

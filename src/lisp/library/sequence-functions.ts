@@ -219,14 +219,48 @@ function collect(m: Machine, fn: Fn, lists: Value[], byElement: boolean): Value[
 // reduce, quantifiers, search and sorting.
 
 export function defineSequenceReducing(): void {
-  defineFunction("REDUCE function sequence &key key from-end start end initial-value", reduce);
+  defineFunction(
+    "REDUCE function sequence &key key from-end start end initial-value",
+    (m, fn, sequence, key, fromEnd, start, end, initial) => {
+      const combine = m.fn(fn);
+      const part = keyOf(m, key);
+      const items = elements(m, sequence, start, end);
+      const isBackwards = isTrue(fromEnd);
+      if (items.length === 0) return initial ?? m.call0(combine);
+      const ordered = isBackwards ? items.toReversed() : items;
+      let result = initial ?? part(ordered[0] as Value);
+      for (let at = initial === undefined ? 1 : 0; at < ordered.length; at += 1) {
+        m.tick(1);
+        const item = part(ordered[at] as Value);
+        result = isBackwards ? m.call2(combine, item, result) : m.call2(combine, result, item);
+      }
+      return result;
+    },
+  );
   defineQuantifier("EVERY", false, () => NIL, T);
   defineQuantifier("SOME", true, (answer) => answer, NIL);
   defineQuantifier("NOTANY", true, () => NIL, T);
   defineQuantifier("NOTEVERY", false, () => T, NIL);
   defineFunction(
     "SEARCH sequence1 sequence2 &key from-end test test-not key start1 start2 end1 end2",
-    search,
+    (m, wanted, sequence, fromEnd, test, testNot, key, start1, start2, end1, end2) => {
+      const part = keyOf(m, key);
+      const left = elements(m, wanted, start1, end1).map(part);
+      const right = elements(m, sequence, start2, end2).map(part);
+      const holds = testOf(m, test, testNot);
+      const isBackwards = isTrue(fromEnd);
+      const last = right.length - left.length;
+      for (let step = 0; step <= last; step += 1) {
+        const at = isBackwards ? last - step : step;
+        let same = 0;
+        while (same < left.length && holds(left[same] as Value, right[at + same] as Value))
+          same += 1;
+        m.tick(same + 1);
+        if (same === left.length)
+          return at + spanOf(m, start2, end2, lengthOf(m, sequence), sequence).start;
+      }
+      return NIL;
+    },
   );
   for (const name of ["SORT", "STABLE-SORT"]) {
     defineFunction(`${name} sequence predicate &key key`, (m, sequence, predicate, key) => {
@@ -234,31 +268,6 @@ export function defineSequenceReducing(): void {
       return sequence;
     });
   }
-}
-
-function reduce(
-  m: Machine,
-  fn: Value,
-  sequence: Value,
-  key?: Value,
-  fromEnd?: Value,
-  start?: Value,
-  end?: Value,
-  initial?: Value,
-): Value {
-  const combine = m.fn(fn);
-  const part = keyOf(m, key);
-  const items = elements(m, sequence, start, end);
-  const isBackwards = isTrue(fromEnd);
-  if (items.length === 0) return initial ?? m.call0(combine);
-  const ordered = isBackwards ? items.toReversed() : items;
-  let result = initial ?? part(ordered[0] as Value);
-  for (let at = initial === undefined ? 1 : 0; at < ordered.length; at += 1) {
-    m.tick(1);
-    const item = part(ordered[at] as Value);
-    result = isBackwards ? m.call2(combine, item, result) : m.call2(combine, result, item);
-  }
-  return result;
 }
 
 function defineQuantifier(
@@ -279,36 +288,6 @@ function defineQuantifier(
     }
     return otherwise;
   });
-}
-
-function search(
-  m: Machine,
-  wanted: Value,
-  sequence: Value,
-  fromEnd?: Value,
-  test?: Value,
-  testNot?: Value,
-  key?: Value,
-  start1?: Value,
-  start2?: Value,
-  end1?: Value,
-  end2?: Value,
-): Value {
-  const part = keyOf(m, key);
-  const left = elements(m, wanted, start1, end1).map(part);
-  const right = elements(m, sequence, start2, end2).map(part);
-  const holds = testOf(m, test, testNot);
-  const isBackwards = isTrue(fromEnd);
-  const last = right.length - left.length;
-  for (let step = 0; step <= last; step += 1) {
-    const at = isBackwards ? last - step : step;
-    let same = 0;
-    while (same < left.length && holds(left[same] as Value, right[at + same] as Value)) same += 1;
-    m.tick(same + 1);
-    if (same === left.length)
-      return at + spanOf(m, start2, end2, lengthOf(m, sequence), sequence).start;
-  }
-  return NIL;
 }
 
 function sorted(m: Machine, items: readonly Value[], predicate: Fn, key: Value = NIL): Value[] {

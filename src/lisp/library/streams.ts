@@ -155,12 +155,7 @@ function stringSink(m: Machine, value: Value): Stream {
   });
 }
 
-function partOf(
-  m: Machine,
-  value: Value,
-  start: Value | undefined,
-  end: Value | undefined,
-): string {
+function partOf(m: Machine, value: Value, start?: Value, end?: Value): string {
   if (!(value instanceof Str)) return m.typeError(value, "STRING");
   if (start === undefined && end === undefined) return value.toString();
   const span = spanOf(m, start, end, value.length, value);

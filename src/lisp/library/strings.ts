@@ -88,8 +88,8 @@ function changed(
   m: Machine,
   string: Str,
   change: CaseChange,
-  start: Value | undefined,
-  end: Value | undefined,
+  start?: Value,
+  end?: Value,
 ): number[] {
   const { length } = string;
   const span = spanOf(m, start, end, length, string);
@@ -150,21 +150,12 @@ function define(
   defineFunction(
     `${name} string1 string2 &key start1 end1 start2 end2`,
     (m, a, b, start1, end1, start2, end2) => {
-      if (
-        isEquality &&
-        a instanceof Str &&
-        b instanceof Str &&
-        start1 === undefined &&
-        end1 === undefined &&
-        start2 === undefined &&
-        end2 === undefined &&
-        a.length !== b.length
-      )
-        return NIL;
       const [left, right] = [designated(m, a), designated(m, b)];
       const span1 = spanOf(m, start1, end1, left.length, left);
       const span2 = spanOf(m, start2, end2, right.length, right);
-      const common = Math.min(span1.end - span1.start, span2.end - span2.start);
+      const [length1, length2] = [span1.end - span1.start, span2.end - span2.start];
+      if (isEquality && length1 !== length2) return NIL;
+      const common = Math.min(length1, length2);
       m.tick(common >> 2);
       let same = 0;
       while (
@@ -175,7 +166,7 @@ function define(
       const order =
         same < common
           ? fold(left.codeAt(span1.start + same)) - fold(right.codeAt(span2.start + same))
-          : span1.end - span1.start - (span2.end - span2.start);
+          : length1 - length2;
       if (!holds(order)) return NIL;
       return isEquality ? T : span1.start + same;
     },

@@ -51,26 +51,25 @@ type Trait = { readonly type: Value } & (
   | { readonly kind: "test" | "open" }
 );
 
+type Traits = readonly Trait[];
+
 interface Alternative {
   readonly kinds: ReadonlySet<string>;
-  readonly is: readonly Trait[];
-  readonly isNot: readonly Trait[];
+  readonly is: Traits;
+  readonly isNot: Traits;
 }
 
-const only = (names: readonly string[], trait: Trait): Alternative[] => [
+/** What a type means: the sum of its alternatives. */
+type Sum = readonly Alternative[];
+
+const only = (names: readonly string[], trait: Trait): Sum => [
   { kinds: new Set(names), is: [trait], isNot: [] },
 ];
-const plain = (names: readonly string[]): Alternative[] => [
-  { kinds: new Set(names), is: [], isNot: [] },
-];
+const plain = (names: readonly string[]): Sum => [{ kinds: new Set(names), is: [], isNot: [] }];
 const anything: Alternative = { kinds: new Set(kinds), is: [], isNot: [] };
 const alternativesMax = 2_000;
 
-function both(
-  m: Machine,
-  left: readonly Alternative[],
-  right: readonly Alternative[],
-): Alternative[] {
+function both(m: Machine, left: Sum, right: Sum): Sum {
   m.tick(left.length * right.length);
   if (left.length * right.length > alternativesMax) return only(kinds, { kind: "open", type: T });
   return left.flatMap((a) =>
@@ -82,10 +81,10 @@ function both(
   );
 }
 
-const allOf = (m: Machine, types: readonly Alternative[][]): Alternative[] =>
+const allOf = (m: Machine, types: readonly Sum[]): Sum =>
   types.reduce((rest, one) => both(m, rest, one), [anything]);
 
-const negated = (m: Machine, alternatives: readonly Alternative[]): Alternative[] =>
+const negated = (m: Machine, alternatives: Sum): Sum =>
   allOf(
     m,
     alternatives.map(({ kinds: allowed, is, isNot }) => [
@@ -99,7 +98,7 @@ const negated = (m: Machine, alternatives: readonly Alternative[]): Alternative[
 
 const any = cl("*");
 
-function parse(m: Machine, specifier: Value): Alternative[] {
+function parse(m: Machine, specifier: Value): Sum {
   const type = expandType(m, specifier);
   m.tick(4);
   if (type instanceof LispClass)
@@ -130,12 +129,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   ATOM: kinds.filter((kind) => kind !== "CONS"),
 };
 
-function combined(
-  m: Machine,
-  name: string,
-  args: readonly Value[],
-  type: Value,
-): Alternative[] | undefined {
+function combined(m: Machine, name: string, args: readonly Value[], type: Value): Sum | undefined {
   const [first = any, second = any] = args;
   switch (name) {
     case "OR":
@@ -178,8 +172,8 @@ function numbers(
   name: string,
   [first = any, second = any]: readonly Value[],
   type: Value,
-): Alternative[] | undefined {
-  const range = (names: readonly string[], low: Value, high: Value): Alternative[] =>
+): Sum | undefined {
+  const range = (names: readonly string[], low: Value, high: Value): Sum =>
     low === any && high === any ? plain(names) : only(names, { kind: "range", type, low, high });
   const power =
     typeof first === "number" && first >= 0 ? 2n ** BigInt(Math.min(first, 10_000)) : null;
@@ -212,12 +206,7 @@ const vectorNames: Readonly<Record<string, string>> = {
   "SIMPLE-BIT-VECTOR": "BIT",
 };
 
-function arrays(
-  m: Machine,
-  name: string,
-  args: readonly Value[],
-  type: Value,
-): Alternative[] | undefined {
+function arrays(m: Machine, name: string, args: readonly Value[], type: Value): Sum | undefined {
   const element = vectorNames[name];
   const isArray = name === "ARRAY" || name === "SIMPLE-ARRAY";
   if (element === undefined && !isArray && name !== "VECTOR") return undefined;
@@ -234,14 +223,14 @@ function dimensions(sizes: Value): readonly Value[] | null {
   return typeof sizes === "number" ? new Array<Value>(sizes).fill(any) : itemsOf(sizes);
 }
 
-function ofClass(cls: LispClass): Alternative[] {
+function ofClass(cls: LispClass): Sum {
   const within = classKinds.filter((kind) => classNamed(kind).precedence.includes(cls));
   if (within.length > 0) return plain(within);
   const home = cls.precedence.find(({ name }) => openKinds.includes(name.name));
   return only([home?.name.name ?? "STANDARD-OBJECT"], { kind: "class", type: cls, cls });
 }
 
-function ofObject(m: Machine, object: Value): Alternative[] {
+function ofObject(m: Machine, object: Value): Sum {
   const trait = { kind: "object", type: m.list([cl("EQL"), object]), object } as const;
   if (typeof object === "number" || typeof object === "bigint") return only(["INTEGER"], trait);
   if (object instanceof Char)
@@ -258,7 +247,7 @@ function ofObject(m: Machine, object: Value): Alternative[] {
 
 // ---- is there anything?
 
-function isEmpty(m: Machine, alternatives: readonly Alternative[]): Answer {
+function isEmpty(m: Machine, alternatives: Sum): Answer {
   let answer: Answer = "yes";
   for (const { kinds: allowed, is, isNot } of alternatives)
     for (const kind of allowed) {
@@ -269,12 +258,7 @@ function isEmpty(m: Machine, alternatives: readonly Alternative[]): Answer {
   return answer;
 }
 
-function isKindEmpty(
-  m: Machine,
-  kind: string,
-  is: readonly Trait[],
-  isNot: readonly Trait[],
-): Answer {
+function isKindEmpty(m: Machine, kind: string, is: Traits, isNot: Traits): Answer {
   m.tick(4);
   const has = (wanted: Trait["kind"]) => [...is, ...isNot].some((one) => one.kind === wanted);
   if (has("open")) return "unknown";
@@ -287,17 +271,12 @@ function isKindEmpty(
   return answer === "no" && has("test") ? "unknown" : answer;
 }
 
-const traits = <Kind extends Trait["kind"]>(all: readonly Trait[], kind: Kind) =>
+const traits = <Kind extends Trait["kind"]>(all: Traits, kind: Kind) =>
   all.filter((one): one is Trait & { kind: Kind } => one.kind === kind);
 
 const yesIf = (isTrue: boolean): Answer => (isTrue ? "yes" : "no");
 
-function isPartEmpty(
-  m: Machine,
-  kind: string,
-  is: readonly Trait[],
-  isNot: readonly Trait[],
-): Answer {
+function isPartEmpty(m: Machine, kind: string, is: Traits, isNot: Traits): Answer {
   if (numberKinds.includes(kind)) return isRangeEmpty(m, kind, is, isNot);
   if (kind === "CONS") return isConsEmpty(m, is, isNot);
   if (kind === "NULL") return yesIf(traits(isNot, "object").some(({ object }) => object === NIL));
@@ -321,8 +300,8 @@ const areDimsWithin = (inner: readonly Value[], outer: readonly Value[]): boolea
   inner.length === outer.length && outer.every((size, at) => size === any || size === inner[at]);
 
 /** A product without products is empty if, however they are shared out, one side is empty. */
-function isConsEmpty(m: Machine, is: readonly Trait[], isNot: readonly Trait[]): Answer {
-  const pairs = (all: readonly Trait[]) =>
+function isConsEmpty(m: Machine, is: Traits, isNot: Traits): Answer {
+  const pairs = (all: Traits) =>
     traits(all, "cons").map(({ car, cdr }) => ({ car: parse(m, car), cdr: parse(m, cdr) }));
   const [wanted, refused] = [pairs(is), pairs(isNot)];
   if (wanted.length + refused.length === 0) return "no";
@@ -347,7 +326,7 @@ function isConsEmpty(m: Machine, is: readonly Trait[], isNot: readonly Trait[]):
   return answer;
 }
 
-function isClassEmpty(kind: string, is: readonly Trait[], isNot: readonly Trait[]): Answer {
+function isClassEmpty(kind: string, is: Traits, isNot: Traits): Answer {
   const [wanted, refused] = [traits(is, "class"), traits(isNot, "class")];
   const isBelow = (a: { cls: LispClass }, b: { cls: LispClass }): boolean =>
     a.cls.precedence.includes(b.cls);
@@ -370,12 +349,7 @@ interface Interval {
   readonly high?: End | undefined;
 }
 
-function isRangeEmpty(
-  m: Machine,
-  kind: string,
-  is: readonly Trait[],
-  isNot: readonly Trait[],
-): Answer {
+function isRangeEmpty(m: Machine, kind: string, is: Traits, isNot: Traits): Answer {
   const isZero = ({ object }: { object: Value }) => object instanceof Float && object.value === 0;
   // Zero and minus zero are the same in a range, but not the same object.
   if (kind === "DOUBLE-FLOAT" && traits(isNot, "object").some(isZero)) return "unknown";
