@@ -2,7 +2,6 @@ import { type HandlerCluster, makeCondition, Unhandled } from "./conditions.ts";
 import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
 import { Transfer } from "./restarts.ts";
-import { Str } from "./string.ts";
 import { T } from "./symbol.ts";
 import { Stream, type Value } from "./values.ts";
 
@@ -70,7 +69,7 @@ export function exceed(m: Machine, kind: BudgetKind): never {
   m.spent.add(kind);
   grant(m, kind);
   const name = kind === "INTERRUPT" ? "GUILDHALL:INTERRUPTED" : `GUILDHALL:${kind}-BUDGET-EXCEEDED`;
-  m.raise(makeCondition(name, { TEXT: new Str(budgetTexts[kind]) }));
+  m.raise(makeCondition(name, { TEXT: budgetTexts[kind] }));
 }
 
 function grant(m: Machine, kind: BudgetKind): void {
@@ -88,7 +87,7 @@ function exceedDepth(m: Machine): never {
   const max = m.depthMax;
   m.depthMax = Math.max(max, m.depth) + grace.depth;
   try {
-    m.raise(makeCondition("GUILDHALL:DEPTH-BUDGET-EXCEEDED", { TEXT: new Str(budgetTexts.DEPTH) }));
+    m.raise(makeCondition("GUILDHALL:DEPTH-BUDGET-EXCEEDED", { TEXT: budgetTexts.DEPTH }));
   } finally {
     m.depthMax = max;
   }

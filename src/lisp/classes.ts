@@ -64,12 +64,15 @@ function mergePrecedence(supers: readonly LispClass[]): LispClass[] {
   return merged;
 }
 
-/** Own slots replace inherited ones of the same name; inherited ones keep their order. */
 export function setSlots(cls: LispClass, own: readonly Slot[]): void {
+  const inherited = cls.precedence.slice(1).reverse();
+  mergeSlots(cls, [...inherited.flatMap(({ slots }) => slots), ...own]);
+}
+
+/** Later slots replace earlier ones of the same name, in their place. */
+export function mergeSlots(cls: LispClass, slots: readonly Slot[]): void {
   const byName = new Map<Sym, Slot>();
-  for (const above of cls.precedence.slice(1).reverse())
-    for (const slot of above.slots) byName.set(slot.name, slot);
-  for (const slot of own) {
+  for (const slot of slots) {
     const inherited = byName.get(slot.name);
     const initargs = inherited
       ? [...new Set([...slot.initargs, ...inherited.initargs])]

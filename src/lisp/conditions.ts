@@ -8,7 +8,7 @@ import type { Machine } from "./machine.ts";
 import type { Transfer } from "./restarts.ts";
 import { Str } from "./string.ts";
 import { keyword, NIL, Sym, words } from "./symbol.ts";
-import { Instance, type LispClass, type Value } from "./values.ts";
+import { Instance, type Value } from "./values.ts";
 
 /** The handlers of one form. */
 export interface HandlerCluster {
@@ -29,20 +29,17 @@ export class Unhandled {
   }
 }
 
-/** Makes a condition of a standard class; slots are given by name. */
-export function makeCondition(
-  className: string,
-  slots: Readonly<Record<string, Value>> = {},
-): Instance {
-  return fillCondition(classNamed(className), slots);
-}
+/** Slots by name; a JS string stands for a Lisp string. */
+export type ConditionSlots = Readonly<Record<string, Value | string>>;
 
-function fillCondition(cls: LispClass, slots: Readonly<Record<string, Value>>): Instance {
+/** Makes a condition of a standard class. */
+export function makeCondition(className: string, slots: ConditionSlots = {}): Instance {
+  const cls = classNamed(className);
   const made = new Instance(cls, new Array(cls.slots.length).fill(undefined));
   for (const [name, value] of Object.entries(slots)) {
     const index = cls.slotIndex.get(slotName(name));
     if (index === undefined) throw new Error(`${cls.name.name} has no slot ${name}`);
-    made.slots[index] = value;
+    made.slots[index] = typeof value === "string" ? new Str(value) : value;
   }
   const format = cls.slotIndex.get(slotName("FORMAT-ARGUMENTS"));
   if (format !== undefined) made.slots[format] ??= NIL;

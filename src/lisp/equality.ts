@@ -141,6 +141,13 @@ function mapKey(table: Table, key: Value): unknown {
   return table.test === "EQUALP" ? textKey(table, key) : key;
 }
 
+/** A JS value that is the same exactly if `eql` holds. */
+export function eqlKey(value: Value): unknown {
+  return value instanceof Float || value instanceof Ratio || value instanceof Char
+    ? atomKey(value)
+    : value;
+}
+
 function atomKey(key: Float | Ratio | Char): string {
   if (key instanceof Float) return Object.is(key.value, -0) ? "f-0" : `f${key.value}`;
   return key instanceof Ratio ? `r${key.numerator}/${key.denominator}` : `c${key.code}`;

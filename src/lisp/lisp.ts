@@ -180,10 +180,7 @@ function redirect(name: string, into: string[]): Stream {
 function enterPackage(m: Machine, name: string): void {
   const found = findPackage(m, new Str(name)) ?? findPackage(m, new Str(name.toUpperCase()));
   if (found === undefined)
-    m.error("PACKAGE-ERROR", {
-      PACKAGE: new Str(name),
-      TEXT: new Str(`unknown package ${name}`),
-    });
+    m.error("PACKAGE-ERROR", { PACKAGE: new Str(name), TEXT: `unknown package ${name}` });
   packageVariable.value = found;
 }
 

@@ -4,7 +4,13 @@
 // after code that sets it (`Code.single` false); null means exactly one value.
 import { takeBacktrace } from "./backtrace.ts";
 import { type BudgetKind, type Budgets, dearSteps, defaultBudgets, exceed } from "./budgets.ts";
-import { type HandlerCluster, makeCondition, runHandlers, Unhandled } from "./conditions.ts";
+import {
+  type ConditionSlots,
+  type HandlerCluster,
+  makeCondition,
+  runHandlers,
+  Unhandled,
+} from "./conditions.ts";
 import { named, sharedVariables, typeNamed } from "./define.ts";
 import { Fn, type Frame, type Pending } from "./function.ts";
 import type { DefinitionKind } from "./packages.ts";
@@ -345,25 +351,26 @@ export class Machine {
   }
 
   /** Signals a standard condition: `m.error("DIVISION-BY-ZERO", { OPERATION: …, OPERANDS: … })`. */
-  error(className: string, slots: Readonly<Record<string, Value>> = {}): never {
+  error(className: string, slots: ConditionSlots = {}): never {
     this.raise(makeCondition(className, slots));
   }
 
   /** Signals a SIMPLE-ERROR. */
   fail(text: string): never {
-    this.error("SIMPLE-ERROR", { "FORMAT-CONTROL": new Str(text.replaceAll("~", "~~")) });
+    this.error("SIMPLE-ERROR", { "FORMAT-CONTROL": text.replaceAll("~", "~~") });
   }
 
-  /** `expected` is a type or its text: `m.typeError(x, "list")`. */
-  typeError(datum: Value, expected: Value | string): never {
-    this.error("TYPE-ERROR", {
-      DATUM: datum,
-      "EXPECTED-TYPE": typeof expected === "string" ? typeNamed(expected) : expected,
-    });
+  /** `expected` is a type or its text: `m.typeError(x, "list")`; a format control replaces the usual report. */
+  typeError(datum: Value, expected: Value | string, control?: string, ...args: Value[]): never {
+    const type = typeof expected === "string" ? typeNamed(expected) : expected;
+    const slots = { DATUM: datum, "EXPECTED-TYPE": type };
+    if (control === undefined) this.error("TYPE-ERROR", slots);
+    const report = { "FORMAT-CONTROL": control, "FORMAT-ARGUMENTS": this.list(args) };
+    this.error("SIMPLE-TYPE-ERROR", { ...slots, ...report });
   }
 
   programError(text: string): never {
-    this.error("PROGRAM-ERROR", { TEXT: new Str(text) });
+    this.error("PROGRAM-ERROR", { TEXT: text });
   }
 
   wrongCount(fn: Fn, count: number): never {
@@ -375,7 +382,7 @@ export class Machine {
 
   /** For features that are absent on purpose; `text` names an alternative. */
   unavailable(name: Sym, text: string): never {
-    this.error("GUILDHALL:NOT-AVAILABLE", { NAME: name, TEXT: new Str(text) });
+    this.error("GUILDHALL:NOT-AVAILABLE", { NAME: name, TEXT: text });
   }
 
   // ---- text

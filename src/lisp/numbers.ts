@@ -19,13 +19,7 @@ export function add(m: Machine, a: Value, b: Value): Value {
   }
   if (a instanceof Float && b instanceof Float)
     return checkedFloat(m, a.value + b.value, "+", a, b);
-  const x = real(m, a, "NUMBER");
-  const y = real(m, b, "NUMBER");
-  if (x instanceof Float || y instanceof Float)
-    return checkedFloat(m, toDouble(m, x) + toDouble(m, y), "+", a, b);
-  if (x instanceof Ratio || y instanceof Ratio)
-    return addRatios(m, x, numeratorOf(y), denominatorOf(y));
-  return sized(m, BigInt(x) + BigInt(y));
+  return total(m, a, b, 1);
 }
 
 export function subtract(m: Machine, a: Value, b: Value): Value {
@@ -35,13 +29,18 @@ export function subtract(m: Machine, a: Value, b: Value): Value {
   }
   if (a instanceof Float && b instanceof Float)
     return checkedFloat(m, a.value - b.value, "-", a, b);
+  return total(m, a, b, -1);
+}
+
+/** a + b or, with the sign -1, a - b. */
+function total(m: Machine, a: Value, b: Value, sign: 1 | -1): Value {
   const x = real(m, a, "NUMBER");
   const y = real(m, b, "NUMBER");
   if (x instanceof Float || y instanceof Float)
-    return checkedFloat(m, toDouble(m, x) - toDouble(m, y), "-", a, b);
+    return checkedFloat(m, toDouble(m, x) + sign * toDouble(m, y), sign > 0 ? "+" : "-", a, b);
   if (x instanceof Ratio || y instanceof Ratio)
-    return addRatios(m, x, -numeratorOf(y), denominatorOf(y));
-  return sized(m, BigInt(x) - BigInt(y));
+    return addRatios(m, x, sign > 0 ? numeratorOf(y) : -numeratorOf(y), denominatorOf(y));
+  return sized(m, sign > 0 ? BigInt(x) + BigInt(y) : BigInt(x) - BigInt(y));
 }
 
 /** Knuth's algorithm: only the gcd of the denominators can cancel, and it is usually small. */

@@ -81,6 +81,10 @@ export function findPackage(m: Machine, designator: Value): Package | undefined 
     : m.typeError(designator, "(OR PACKAGE STRING SYMBOL CHARACTER)");
 }
 
+export function symbolOf(m: Machine, value: Value): Sym {
+  return value instanceof Sym ? value : m.typeError(value, "SYMBOL");
+}
+
 export function currentPackage(m: Machine): Package {
   const { value } = packageVariable;
   return value instanceof Package ? value : (m.packages.get("COMMON-LISP-USER") as Package);
@@ -112,7 +116,7 @@ export function intern(m: Machine, pkg: Package, name: string): Sym {
   if (pkg.shared !== null) return internKeyword(m, pkg, name);
   if (pkg.locked) {
     const text = `the package ${pkg.name} is locked and has no symbol ${name}`;
-    m.error("GUILDHALL:PACKAGE-LOCK-VIOLATION", { PACKAGE: pkg, TEXT: new Str(text) });
+    m.error("GUILDHALL:PACKAGE-LOCK-VIOLATION", { PACKAGE: pkg, TEXT: text });
   }
   m.alloc(4);
   const made = new Sym(name, pkg);
@@ -176,5 +180,5 @@ export function noteDefinition(m: Machine, kind: DefinitionKind, name: Value): v
 export function refuseLocked(m: Machine, sym: Sym, action: string): void {
   if (!sym.pkg?.locked) return;
   const text = `cannot ${action} ${m.show(sym)}: it belongs to the locked package ${sym.pkg.name}; choose another name, or shadow it in a package of your own`;
-  m.error("GUILDHALL:PACKAGE-LOCK-VIOLATION", { PACKAGE: sym.pkg, TEXT: new Str(text) });
+  m.error("GUILDHALL:PACKAGE-LOCK-VIOLATION", { PACKAGE: sym.pkg, TEXT: text });
 }

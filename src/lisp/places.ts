@@ -5,7 +5,6 @@ import { form, fresh, lisp, named, type Template } from "./define.ts";
 import type { Macro } from "./function.ts";
 import type { Machine } from "./machine.ts";
 import { keywordOf } from "./packages.ts";
-import { Str } from "./string.ts";
 import { NIL, Sym } from "./symbol.ts";
 import { Cons, itemsOf, Opaque, type Value } from "./values.ts";
 
@@ -362,7 +361,7 @@ export function checkPattern(m: Machine, value: Value, min: Value, max: Value, w
 
 /** A PROGRAM-ERROR for a macro call, an ERROR for `destructuring-bind`. */
 function mismatch(m: Machine, what: Value, text: string): never {
-  if (what === named("DESTRUCTURING-BIND")) m.error("%PATTERN-MISMATCH", { TEXT: new Str(text) });
+  if (what === named("DESTRUCTURING-BIND")) m.error("%PATTERN-MISMATCH", { TEXT: text });
   m.programError(text);
 }
 

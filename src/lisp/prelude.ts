@@ -78,16 +78,9 @@ function onFirstUse<Made>(make: (m: Machine) => Made): (m: Machine) => Made {
   return (m) => {
     const found = made.get(m);
     if (found !== undefined) return found;
-    const mark = m.bindings.length;
-    // The compiler prints lambda lists, and the layout of a long one is a function of the prelude itself.
-    m.bind(named("*PRINT-PRETTY*"), NIL);
-    try {
-      const fresh = make(m);
-      made.set(m, fresh);
-      return fresh;
-    } finally {
-      m.unbindTo(mark);
-    }
+    const fresh = make(m);
+    made.set(m, fresh);
+    return fresh;
   };
 }
 
@@ -97,6 +90,8 @@ function readDefinition(m: Machine, text: string): Cons {
   m.bind(packageVariable, systemPackage);
   m.bind(named("*READ-BASE*"), 10);
   m.bind(named("*READ-SUPPRESS*"), NIL);
+  // Without a readtable, names are read in upper case.
+  m.bind(named("*READTABLE*"), NIL);
   systemPackage.locked = false;
   try {
     const reader = new Reader(m, text);

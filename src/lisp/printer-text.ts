@@ -71,6 +71,7 @@ export interface SymbolStyle {
   readonly letterCase: LetterCase;
   readonly gensym: boolean;
   readonly base: number;
+  readonly readably: boolean;
 }
 
 export function symbolText(m: Machine, sym: Sym, style: SymbolStyle): string {
@@ -88,8 +89,11 @@ function symbolPrefix(m: Machine, sym: Sym, style: SymbolStyle): string {
 }
 
 /** A symbol name, escaped so that it can be read back. */
-function nameText(name: string, style: Pick<SymbolStyle, "letterCase" | "base">): string {
-  if (!needsBars(name, style.base)) return inCase(name, style.letterCase);
+function nameText(name: string, style: SymbolStyle): string {
+  const plain = inCase(name, style.letterCase);
+  // A readable text must mean the same in the standard syntax, whatever the readtable is now.
+  const isSafe = !style.readably || readtableCase() === "UPCASE" || plain.toUpperCase() === name;
+  if (isSafe && !needsBars(name, style.base)) return plain;
   return `|${name.replace(/[|\\]/g, "\\$&")}|`;
 }
 

@@ -8,14 +8,8 @@ import { conditionSlot, reportOf } from "./conditions.ts";
 import { named } from "./define.ts";
 import { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
-import {
-  findCycles,
-  findShared,
-  type Pretty,
-  prettyInto,
-  prettyText,
-  type Shared,
-} from "./printer-pretty.ts";
+import type { Pretty } from "./printer-layout.ts";
+import { findCycles, findShared, prettyInto, prettyText, type Shared } from "./printer-pretty.ts";
 import {
   characterText,
   type LetterCase,

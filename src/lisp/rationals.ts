@@ -1,7 +1,6 @@
 /** Between doubles and exact numbers, without a wrong last bit in either direction. */
 import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
-import { Str } from "./string.ts";
 import { Float, integer, Ratio, Stream, type Value } from "./values.ts";
 
 export interface Fraction {
@@ -252,7 +251,7 @@ export function readNumber(
 }
 
 const unreadable = (m: Machine, text: string): never =>
-  m.error("READER-ERROR", { TEXT: new Str(text), STREAM: new Stream(null, "STRING-STREAM") });
+  m.error("READER-ERROR", { TEXT: text, STREAM: new Stream(null, "STRING-STREAM") });
 
 function readInteger(m: Machine, text: string, radix: number): number | bigint | undefined {
   const sign = text[0] === "-" ? -1 : 1;
@@ -265,7 +264,7 @@ function readInteger(m: Machine, text: string, radix: number): number | bigint |
   return integer(BigInt(sign) * bigDigits(digits, radix));
 }
 
-function bigDigits(digits: string, radix: number): bigint {
+export function bigDigits(digits: string, radix: number): bigint {
   if (radix === 10) return BigInt(digits);
   // Halving keeps the work far below one multiplication per digit.
   if (digits.length <= 8) return BigInt(Number.parseInt(digits, radix));

@@ -4,7 +4,8 @@ import type { Machine } from "./machine.ts";
 import { keywordOf, packageVariable } from "./packages.ts";
 import { readNumber } from "./rationals.ts";
 import type { Reader } from "./reader.ts";
-import { Char, char, characterNamed, Str } from "./string.ts";
+import { textOf } from "./sequences.ts";
+import { char, characterNamed, Str } from "./string.ts";
 import { keyword, NIL, Sym } from "./symbol.ts";
 import { Cons, itemsOf, list, type Value, Vec } from "./values.ts";
 
@@ -223,17 +224,9 @@ function readStructure(reader: Reader, _: number | null, from: number): Value {
   return reader.m.apply(
     maker,
     slots.map((slot, index) =>
-      index % 2 === 0 ? keywordOf(reader.m, nameOf(reader, slot)) : slot,
+      index % 2 === 0 ? keywordOf(reader.m, textOf(reader.m, slot)) : slot,
     ),
   );
-}
-
-function nameOf(reader: Reader, designator: Value): string {
-  if (designator instanceof Sym) return designator.name;
-  if (designator instanceof Char) return String.fromCodePoint(designator.code);
-  return designator instanceof Str
-    ? designator.toString()
-    : reader.fault(`${reader.m.show(designator)} does not name a slot`);
 }
 
 /** `*features*`. */

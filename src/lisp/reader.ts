@@ -6,7 +6,6 @@ import type { Machine } from "./machine.ts";
 import { currentPackage, findSymbol, intern, keywordOf } from "./packages.ts";
 import { readNumber } from "./rationals.ts";
 import { dispatchMacros, expandBackquote, splice, unquote } from "./reader-macros.ts";
-import { Str } from "./string.ts";
 import { NIL, type Sym, T } from "./symbol.ts";
 import { Cons, Opaque, Stream, type Value } from "./values.ts";
 
@@ -119,11 +118,11 @@ export class Reader {
   }
 
   fault(text: string): never {
-    this.m.error("READER-ERROR", { TEXT: new Str(text), STREAM: this.#source() });
+    this.m.error("READER-ERROR", { TEXT: text, STREAM: this.#source() });
   }
 
   endOfText(text: string): never {
-    this.m.error("%READER-END-OF-FILE", { TEXT: new Str(text), STREAM: this.#source() });
+    this.m.error("%READER-END-OF-FILE", { TEXT: text, STREAM: this.#source() });
   }
 
   #source(): Stream {

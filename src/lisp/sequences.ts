@@ -48,8 +48,8 @@ export function notProper(m: Machine, list: Value): never {
 export function elements(
   m: Machine,
   sequence: Value,
-  start: Value | undefined,
-  end: Value | undefined,
+  start?: Value,
+  end?: Value,
 ): readonly Value[] {
   if (sequence instanceof Vec && sequence.dims === null) {
     const { length } = sequence;
@@ -99,9 +99,8 @@ export function takeItems(
   return { items, tail: at };
 }
 
-function isWhole(start: Value | undefined, end: Value | undefined): boolean {
-  return (start === undefined || start === 0) && (end === undefined || end === NIL);
-}
+const isWhole = (start?: Value, end?: Value): boolean =>
+  (start === undefined || start === 0) && (end === undefined || end === NIL);
 
 export interface Span {
   readonly start: number;
@@ -116,9 +115,8 @@ export function spanOf(
   length: number,
   sequence: Value,
 ): Span {
-  const from = start ?? 0;
+  const from = sizeOf(m, start ?? 0);
   const to = end === undefined || end === NIL ? length : end;
-  if (typeof from !== "number" || from < 0) return m.typeError(from, "UNSIGNED-BYTE");
   if (typeof to !== "number" || to < 0) return m.typeError(to, "(OR NULL UNSIGNED-BYTE)");
   if (to <= length && from <= to) return { start: from, end: to };
   return badIndex(
@@ -133,7 +131,7 @@ export function badIndex(m: Machine, index: Value, text: string, length: number)
   m.error("%INDEX-ERROR", {
     DATUM: index,
     "EXPECTED-TYPE": m.list([cl("INTEGER"), 0, m.list([length])]),
-    TEXT: new Str(text),
+    TEXT: text,
   });
 }
 
@@ -165,26 +163,33 @@ export function sliceText(string: Str, start: number, end: number): string {
   return Array.from(text).slice(start, end).join("");
 }
 
+/** Checks an index into a sequence; that into a list only for its sign. */
+function indexIn(m: Machine, sequence: Value, index: Value): number {
+  const at = sizeOf(m, index);
+  if (sequence instanceof Str || (sequence instanceof Vec && sequence.dims === null))
+    return at < sequence.length ? at : indexBeyond(m, sequence, at, sequence.length);
+  return at;
+}
+
+/** A number of elements. */
+export function sizeOf(m: Machine, value: Value): number {
+  return typeof value === "number" && value >= 0 ? value : m.typeError(value, "UNSIGNED-BYTE");
+}
+
 export function elementAt(m: Machine, sequence: Value, index: Value): Value {
-  if (typeof index !== "number" || index < 0) return m.typeError(index, "UNSIGNED-BYTE");
-  if (sequence instanceof Str || (sequence instanceof Vec && sequence.dims === null)) {
-    if (index >= sequence.length) return indexBeyond(m, sequence, index, sequence.length);
-    return sequence instanceof Str
-      ? char(sequence.codeAt(index))
-      : (sequence.items[index] as Value);
-  }
-  return cellAt(m, sequence, index).car;
+  const at = indexIn(m, sequence, index);
+  if (sequence instanceof Str) return char(sequence.codeAt(at));
+  if (sequence instanceof Vec && sequence.dims === null) return sequence.items[at] as Value;
+  return cellAt(m, sequence, at).car;
 }
 
 export function setElementAt(m: Machine, sequence: Value, index: Value, value: Value): void {
-  if (typeof index !== "number" || index < 0) m.typeError(index, "UNSIGNED-BYTE");
-  if (sequence instanceof Str) {
-    if (index >= sequence.length) indexBeyond(m, sequence, index, sequence.length);
-    sequence.setCode(index, value instanceof Char ? value.code : m.typeError(value, "CHARACTER"));
-  } else if (sequence instanceof Vec && sequence.dims === null) {
-    if (index >= sequence.length) indexBeyond(m, sequence, index, sequence.length);
-    sequence.items[index] = fitting(m, sequence, value);
-  } else cellAt(m, sequence, index).car = value;
+  const at = indexIn(m, sequence, index);
+  if (sequence instanceof Str)
+    sequence.setCode(at, value instanceof Char ? value.code : m.typeError(value, "CHARACTER"));
+  else if (sequence instanceof Vec && sequence.dims === null)
+    sequence.items[at] = fitting(m, sequence, value);
+  else cellAt(m, sequence, at).car = value;
 }
 
 /** Checks that the array can hold the value. */
@@ -228,7 +233,7 @@ export type Match = (element: Value) => boolean;
 const identity: Key = (value) => value;
 
 /** `:key`; absent and NIL mean the element itself. */
-export function keyOf(m: Machine, key: Value | undefined): Key {
+export function keyOf(m: Machine, key?: Value): Key {
   if (key === undefined || key === NIL) return identity;
   const fn = m.fn(key);
   return (value) => {
@@ -238,14 +243,13 @@ export function keyOf(m: Machine, key: Value | undefined): Key {
 }
 
 /** `:test` and `:test-not`; `eql` when neither is given. */
-export function testOf(m: Machine, test: Value | undefined, testNot: Value | undefined): Test {
-  if (testNot !== undefined && testNot !== NIL) {
-    if (test !== undefined && test !== NIL) m.fail("both :TEST and :TEST-NOT are given");
+export function testOf(m: Machine, test: Value = NIL, testNot: Value = NIL): Test {
+  if (testNot !== NIL) {
+    if (test !== NIL) m.fail("both :TEST and :TEST-NOT are given");
     const holds = testFunction(m, m.fn(testNot));
     return (a, b) => !holds(a, b);
   }
-  if (test === undefined || test === NIL) return eql;
-  return testFunction(m, m.fn(test));
+  return test === NIL ? eql : testFunction(m, m.fn(test));
 }
 
 function testFunction(m: Machine, fn: Fn): Test {
@@ -262,30 +266,22 @@ function testFunction(m: Machine, fn: Fn): Test {
 export function matchItem(
   m: Machine,
   item: Value,
-  test: Value | undefined,
-  testNot: Value | undefined,
-  key: Value | undefined,
+  test?: Value,
+  testNot?: Value,
+  key: Value = NIL,
 ): Match {
   const holds = testOf(m, test, testNot);
-  if (key === undefined || key === NIL) return (element) => holds(item, element);
+  if (key === NIL) return (element) => holds(item, element);
   const part = keyOf(m, key);
   return (element) => holds(item, part(element));
 }
 
 /** Matches a predicate, for functions that end in -IF, or (`wanted` false) in -IF-NOT. */
-export function matchPredicate(
-  m: Machine,
-  predicate: Value,
-  key: Value | undefined,
-  wanted = true,
-): Match {
+export function matchPredicate(m: Machine, predicate: Value, key?: Value, wanted = true): Match {
   const fn = m.fn(predicate);
-  if (key === undefined || key === NIL) {
-    return (element) => {
-      m.tick(1);
-      return (m.call1(fn, element) !== NIL) === wanted;
-    };
-  }
   const part = keyOf(m, key);
-  return (element) => (m.call1(fn, part(element)) !== NIL) === wanted;
+  return (element) => {
+    m.tick(1);
+    return (m.call1(fn, part(element)) !== NIL) === wanted;
+  };
 }

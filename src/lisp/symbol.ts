@@ -107,6 +107,9 @@ export const TAIL = new Sym("tail", null);
 export const EXIT = new Sym("exit", null);
 export const AGAIN = new Sym("again", null);
 
+/** An argument that is given and not NIL. */
+export const isTrue = (value: Value | undefined): boolean => value !== undefined && value !== NIL;
+
 export const bool = (truth: boolean): Sym => (truth ? T : NIL);
 
 export const isKeyword = (value: Value | undefined, name: string): boolean =>

@@ -47,7 +47,7 @@ export function typep(m: Machine, value: Value, specifier: Value): boolean {
   if (type === T) return true;
   if (type === NIL) return false;
   const name = type instanceof Cons ? type.car : type;
-  if (!(name instanceof Sym)) return m.fail(`${m.show(type)} is not a type`);
+  if (!(name instanceof Sym)) return unknownType(m, type);
   const args = type instanceof Cons ? itemsOf(type.cdr) : [];
   const predicate = table.get(name);
   if (predicate !== undefined) return predicate(m, value, args);
@@ -72,15 +72,12 @@ function isOfClass(value: Value, cls: LispClass): boolean {
 const any = named("*");
 
 /** Numbers within limits: `*` or nothing means no limit, `(n)` excludes n. */
-function within(m: Machine, value: Value, [low, high]: readonly Value[]): boolean {
+function within(m: Machine, value: Value, [low = any, high = any]: readonly Value[]): boolean {
   const above = (limit: Value): boolean =>
     limit instanceof Cons ? compare(m, value, limit.car) > 0 : compare(m, value, limit) >= 0;
   const below = (limit: Value): boolean =>
     limit instanceof Cons ? compare(m, value, limit.car) < 0 : compare(m, value, limit) <= 0;
-  return (
-    (low === undefined || low === any || above(low)) &&
-    (high === undefined || high === any || below(high))
-  );
+  return (low === any || above(low)) && (high === any || below(high));
 }
 
 const isInteger = (value: Value): boolean => typeof value === "number" || typeof value === "bigint";
@@ -92,20 +89,14 @@ function ranged(holds: (value: Value) => boolean): TypePredicate {
   return (m, value, args) => holds(value) && within(m, value, args);
 }
 
-function isArrayOf(
-  m: Machine,
-  value: Value,
-  elementType: Value | undefined,
-  dims: Value | undefined,
-): boolean {
+function isArrayOf(m: Machine, value: Value, elementType: Value = any, dims: Value = any): boolean {
   if (!(value instanceof Vec) && !(value instanceof Str)) return false;
-  if (elementType !== undefined && elementType !== any && !sameElements(m, value, elementType))
-    return false;
+  if (elementType !== any && !sameElements(m, value, elementType)) return false;
   const actual =
     value instanceof Vec && value.dims !== null
       ? value.dims
       : [value instanceof Vec ? value.items.length : value.capacity];
-  if (dims === undefined || dims === any) return true;
+  if (dims === any) return true;
   if (typeof dims === "number") return actual.length === dims;
   const wanted = itemsOf(dims);
   return (
@@ -135,8 +126,8 @@ const isVector = (value: Value): boolean =>
   value instanceof Str || (value instanceof Vec && value.dims === null);
 const sized =
   (holds: (value: Value) => boolean): TypePredicate =>
-  (_, value, [size]) =>
-    holds(value) && (size === undefined || size === any || size === capacityOf(value));
+  (_, value, [size = any]) =>
+    holds(value) && (size === any || size === capacityOf(value));
 
 function capacityOf(value: Value): Value {
   if (value instanceof Str) return value.capacity;
@@ -157,16 +148,13 @@ export function defineTypeTable(): void {
   defineType("BOOLEAN", (_, value) => value === NIL || value === T);
   defineType(
     "CONS",
-    (m, value, [car, cdr]) =>
+    (m, value, [car = any, cdr = any]) =>
       value instanceof Cons &&
-      (car === undefined || car === any || typep(m, value.car, car)) &&
-      (cdr === undefined || cdr === any || typep(m, value.cdr, cdr)),
+      (car === any || typep(m, value.car, car)) &&
+      (cdr === any || typep(m, value.cdr, cdr)),
   );
-  for (const name of ["INTEGER", "BIGNUM"])
-    defineType(
-      name,
-      name === "INTEGER" ? ranged(isInteger) : (_, value) => typeof value === "bigint",
-    );
+  defineType("INTEGER", ranged(isInteger));
+  defineType("BIGNUM", (_, value) => typeof value === "bigint");
   defineType("FIXNUM", (_, value) => typeof value === "number");
   defineType("RATIONAL", ranged(isRational));
   defineType("REAL", ranged(isReal));
@@ -205,8 +193,7 @@ export function defineTypeTable(): void {
     "VECTOR",
     (m, value, [element, size]) =>
       isVector(value) &&
-      isArrayOf(m, value, element, undefined) &&
-      sized(isVector)(m, value, size === undefined ? [] : [size]),
+      isArrayOf(m, value, element, size === undefined || size === any ? any : m.list([size])),
   );
   defineType(
     "SIMPLE-VECTOR",
@@ -245,7 +232,7 @@ export function defineTypeTable(): void {
 }
 
 function fitsBits(m: Machine, value: Value, bits: Value | undefined, signed: boolean): boolean {
-  if (bits === undefined || bits === any || typeof bits !== "number") return true;
+  if (typeof bits !== "number") return true;
   m.checkBits(bits);
   const size = BigInt(Math.max(0, bits));
   const integer = BigInt(value as number | bigint);

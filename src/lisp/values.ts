@@ -3,7 +3,7 @@
 // are never values, so a program cannot get hold of them.
 import type { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
-import type { Pretty } from "./printer-pretty.ts";
+import type { Pretty } from "./printer-layout.ts";
 import type { Char, Str } from "./string.ts";
 import { NIL, type Package, type Sym, T } from "./symbol.ts";
 
@@ -191,6 +191,12 @@ export function itemsOf(value: Value): Value[] {
     items.push(at.car);
   }
   return items;
+}
+
+/** The index of a keyword among keywords and values, or -1. */
+export function findKeyword(args: readonly Value[], from: number, key: Value): number {
+  for (let at = from; at + 1 < args.length; at += 2) if (args[at] === key) return at;
+  return -1;
 }
 
 /** Normalises an integer: a number if it is safe. */

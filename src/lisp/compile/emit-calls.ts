@@ -10,11 +10,11 @@ import type { Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { readVariable } from "./emit-variables.ts";
 import { inlineFirst, inlineNative } from "./inline.ts";
-import type { Mode, Node, Run } from "./nodes.ts";
+import type { Mode, Node, NodeOf, Run } from "./nodes.ts";
 
 type Callee = (f: Frame) => Fn;
 
-export function emitCall(e: Emitter, node: Extract<Node, { kind: "call" }>, mode: Mode): Run {
+export function emitCall(e: Emitter, node: NodeOf<"call">, mode: Mode): Run {
   const { m } = e;
   const { sym } = node;
   if (node.setter) return calling(e, () => sym.setter ?? undefinedSetter(m, sym), node.args, mode);
@@ -68,15 +68,11 @@ function settled(m: Machine, fn: Fn, answer: Value): Value {
   return answer;
 }
 
-export function emitLocalCall(
-  e: Emitter,
-  node: Extract<Node, { kind: "call-local" }>,
-  mode: Mode,
-): Run {
+export function emitLocalCall(e: Emitter, node: NodeOf<"call-local">, mode: Mode): Run {
   return calling(e, readVariable(e, node.variable) as Callee, node.args, mode);
 }
 
-export function emitFuncall(e: Emitter, node: Extract<Node, { kind: "funcall" }>, mode: Mode): Run {
+export function emitFuncall(e: Emitter, node: NodeOf<"funcall">, mode: Mode): Run {
   const { m } = e;
   const run = e.run(node.fn);
   const callee: Callee = (f) => {
@@ -209,11 +205,7 @@ function leave(m: Machine, fn: Fn, count: number): Value {
 }
 
 /** A native with several values always sets `mv` itself. */
-export function emitNativeCall(
-  e: Emitter,
-  node: Extract<Node, { kind: "call-native" }>,
-  mode: Mode,
-): Run {
+export function emitNativeCall(e: Emitter, node: NodeOf<"call-native">, mode: Mode): Run {
   const { fn, args } = node;
   if (fn.code.single) return e.one(inlineNative(e, node) ?? nativeCall(e, fn, args), mode);
   if (mode === "single") return inlineFirst(e, node) ?? nativeCall(e, fn, args);
@@ -257,7 +249,7 @@ function entryCall({ m }: Emitter, fn: Fn, runs: readonly Run[]): Run {
   }
 }
 
-export function emitValuesCall(e: Emitter, node: Extract<Node, { kind: "values-call" }>): Run {
+export function emitValuesCall(e: Emitter, node: NodeOf<"values-call">): Run {
   const { m } = e;
   const callee = e.run(node.fn);
   const runs = node.args.map((arg) => e.run(arg, "values"));

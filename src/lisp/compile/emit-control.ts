@@ -10,13 +10,13 @@ import { type Instance, Opaque, type Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { bindVariable, readVariable } from "./emit-variables.ts";
 import type { Target, Variable } from "./nodes.ts";
-import { type Mode, type Node, notTail, type Run, type Test } from "./nodes.ts";
+import { type Mode, type Node, type NodeOf, notTail, type Run, type Test } from "./nodes.ts";
 
 export interface Token {
   active: boolean;
 }
 
-export function emitBlock(e: Emitter, node: Extract<Node, { kind: "block" }>, mode: Mode): Run {
+export function emitBlock(e: Emitter, node: NodeOf<"block">, mode: Mode): Run {
   const { m } = e;
   const { target } = node;
   if (target.token !== null) return emitThrownBlock(e, node, target.token, mode);
@@ -27,12 +27,7 @@ export function emitBlock(e: Emitter, node: Extract<Node, { kind: "block" }>, mo
   };
 }
 
-function emitThrownBlock(
-  e: Emitter,
-  node: Extract<Node, { kind: "block" }>,
-  variable: Variable,
-  mode: Mode,
-): Run {
+function emitThrownBlock(e: Emitter, node: NodeOf<"block">, variable: Variable, mode: Mode): Run {
   const { m } = e;
   const { target } = node;
   const body = e.run(node.body, notTail(mode));
@@ -56,7 +51,7 @@ function emitThrownBlock(
   };
 }
 
-export function emitReturn(e: Emitter, node: Extract<Node, { kind: "return" }>): Run {
+export function emitReturn(e: Emitter, node: NodeOf<"return">): Run {
   const { m } = e;
   const { target } = node;
   const value = e.run(node.value, "values");
@@ -76,13 +71,13 @@ function throwTo(e: Emitter, target: Target, value: Run): Run {
     const token = read(f) as Opaque;
     if (!(token.content as Token).active)
       m.error("CONTROL-ERROR", {
-        TEXT: m.string(`cannot leave the block ${m.show(target.name)}: it was already left`),
+        TEXT: `cannot leave the block ${m.show(target.name)}: it was already left`,
       });
     throw new Transfer(token, answer, m.mv);
   };
 }
 
-export function emitGo(e: Emitter, node: Extract<Node, { kind: "go" }>): Run {
+export function emitGo(e: Emitter, node: NodeOf<"go">): Run {
   const { m } = e;
   const { target, index } = node;
   if (!node.direct) return throwTo(e, target, () => index);
@@ -99,7 +94,7 @@ type Statement =
   | { readonly kind: "jump"; readonly to: number }
   | { readonly kind: "jump-if"; readonly test: Test; readonly to: number };
 
-export function emitTagbody(e: Emitter, node: Extract<Node, { kind: "tagbody" }>, mode: Mode): Run {
+export function emitTagbody(e: Emitter, node: NodeOf<"tagbody">, mode: Mode): Run {
   const { target } = node;
   if (target.token !== null) return nothing(e, emitThrownTagbody(e, node, target.token), mode);
   if (!target.hasDirect)
@@ -237,11 +232,7 @@ function jumping(e: Emitter, target: Target, statements: readonly Statement[]): 
   return Object.assign((f: Frame) => from(f, 0), { from });
 }
 
-function emitThrownTagbody(
-  e: Emitter,
-  node: Extract<Node, { kind: "tagbody" }>,
-  variable: Variable,
-): Run {
+function emitThrownTagbody(e: Emitter, node: NodeOf<"tagbody">, variable: Variable): Run {
   const { m } = e;
   const { target } = node;
   const general = jumping(
@@ -294,11 +285,7 @@ class Clauses implements HandlerCluster {
   }
 }
 
-export function emitHandlerCase(
-  e: Emitter,
-  node: Extract<Node, { kind: "handler-case" }>,
-  mode: Mode,
-): Run {
+export function emitHandlerCase(e: Emitter, node: NodeOf<"handler-case">, mode: Mode): Run {
   const { m } = e;
   const body = e.run(node.body, notTail(mode));
   const types = node.clauses.map(({ type }) => type);

@@ -3,7 +3,15 @@ import { Box, Fn, type Frame } from "../function.ts";
 import { EXIT, NIL, Sym } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
-import { type Lambda, type Mode, type Node, notTail, type Run, Variable } from "./nodes.ts";
+import {
+  type Lambda,
+  type Mode,
+  type Node,
+  type NodeOf,
+  notTail,
+  type Run,
+  Variable,
+} from "./nodes.ts";
 
 /** The contents of the variable's slot: the value or its box. */
 function readPlace(e: Emitter, variable: Variable): Run {
@@ -29,7 +37,7 @@ export function plainSlot(e: Emitter, node: Node): number | null {
     : null;
 }
 
-export function emitSetLocal(e: Emitter, node: Extract<Node, { kind: "set-local" }>): Run {
+export function emitSetLocal(e: Emitter, node: NodeOf<"set-local">): Run {
   const { variable } = node;
   const { slot } = variable;
   const run = e.run(node.value);
@@ -61,7 +69,7 @@ export function bindVariable(variable: Variable): (f: Frame, value: Value) => vo
   };
 }
 
-export function emitLet(e: Emitter, node: Extract<Node, { kind: "let" }>, mode: Mode): Run {
+export function emitLet(e: Emitter, node: NodeOf<"let">, mode: Mode): Run {
   const lexical = node.bindings.every(({ to }) => to instanceof Variable);
   if (!lexical) return emitSpecialLet(e, node, mode);
   const body = e.run(node.body, mode);
@@ -82,7 +90,7 @@ export function emitLet(e: Emitter, node: Extract<Node, { kind: "let" }>, mode: 
   };
 }
 
-function emitPlainLet(e: Emitter, { bindings }: Extract<Node, { kind: "let" }>, body: Run): Run {
+function emitPlainLet(e: Emitter, { bindings }: NodeOf<"let">, body: Run): Run {
   const [first, second] = bindings.map(({ to, init }) => ({
     slot: (to as Variable).slot,
     init: e.run(init),
@@ -102,7 +110,7 @@ function emitPlainLet(e: Emitter, { bindings }: Extract<Node, { kind: "let" }>, 
   };
 }
 
-function emitSpecialLet(e: Emitter, node: Extract<Node, { kind: "let" }>, mode: Mode): Run {
+function emitSpecialLet(e: Emitter, node: NodeOf<"let">, mode: Mode): Run {
   const { m } = e;
   const body = e.run(node.body, notTail(mode));
   const steps = node.bindings.map(({ to, init }) => ({
@@ -130,11 +138,7 @@ function emitSpecialLet(e: Emitter, node: Extract<Node, { kind: "let" }>, mode: 
   };
 }
 
-export function emitValuesLet(
-  e: Emitter,
-  node: Extract<Node, { kind: "values-let" }>,
-  mode: Mode,
-): Run {
+export function emitValuesLet(e: Emitter, node: NodeOf<"values-let">, mode: Mode): Run {
   const { m } = e;
   const special = node.variables.some((one) => one instanceof Sym);
   const form = e.run(node.form, "values");
@@ -186,7 +190,7 @@ export function emitLambda(e: Emitter, lambda: Lambda): Run {
 }
 
 /** `flet` and `labels`: makes all functions before one captures another. */
-export function emitLabels(e: Emitter, node: Extract<Node, { kind: "labels" }>, mode: Mode): Run {
+export function emitLabels(e: Emitter, node: NodeOf<"labels">, mode: Mode): Run {
   const { m } = e;
   const functions = node.functions.map(({ variable, lambda }) => ({
     code: e.code(m, lambda),

@@ -25,7 +25,7 @@ import {
   readVariable,
 } from "./emit-variables.ts";
 import { inlineTest } from "./inline-tests.ts";
-import type { Lambda, Mode, Node, Run, Test } from "./nodes.ts";
+import type { Kind, Lambda, Mode, Node, NodeOf, Run, Test } from "./nodes.ts";
 
 export class Emitter {
   readonly m: Machine;
@@ -45,60 +45,8 @@ export class Emitter {
   }
 
   run(node: Node, mode: Mode = "single"): Run {
-    switch (node.kind) {
-      case "constant": {
-        const { value } = node;
-        return this.one(() => value, mode);
-      }
-      case "local":
-        return this.one(readVariable(this, node.variable), mode);
-      case "special":
-        return this.one(this.#special(node.sym), mode);
-      case "function":
-        return this.one(this.#function(node), mode);
-      case "set-local":
-        return this.one(emitSetLocal(this, node), mode);
-      case "set-special":
-        return this.one(this.#setSpecial(node), mode);
-      case "if":
-        return this.#if(node, mode);
-      case "or":
-        return this.#or(node.items, mode);
-      case "progn":
-        return this.#progn(node.body, mode);
-      case "let":
-        return emitLet(this, node, mode);
-      case "values-let":
-        return emitValuesLet(this, node, mode);
-      case "lambda":
-        return this.one(emitLambda(this, node.lambda), mode);
-      case "labels":
-        return emitLabels(this, node, mode);
-      case "call":
-        return emitCall(this, node, mode);
-      case "call-local":
-        return emitLocalCall(this, node, mode);
-      case "call-native":
-        return emitNativeCall(this, node, mode);
-      case "funcall":
-        return emitFuncall(this, node, mode);
-      case "values-call":
-        return emitValuesCall(this, node);
-      case "values-list":
-        return this.one(this.#valuesList(node.form), mode);
-      case "values-prog1":
-        return this.#valuesProg1(node);
-      case "block":
-        return emitBlock(this, node, mode);
-      case "return":
-        return emitReturn(this, node);
-      case "tagbody":
-        return emitTagbody(this, node, mode);
-      case "go":
-        return emitGo(this, node);
-      case "handler-case":
-        return emitHandlerCase(this, node, mode);
-    }
+    const emit = emitters[node.kind] as (e: Emitter, node: Node, mode: Mode) => Run;
+    return emit(this, node, mode);
   }
 
   /** For nodes with exactly one value. */
@@ -136,7 +84,7 @@ export class Emitter {
     return (f) => run(f) !== NIL;
   }
 
-  #testIf(node: Extract<Node, { kind: "if" }>): Test {
+  #testIf(node: NodeOf<"if">): Test {
     const test = this.test(node.test);
     const then = this.test(node.when);
     const otherwise = this.test(node.otherwise);
@@ -144,111 +92,133 @@ export class Emitter {
       return (f) => test(f) && then(f);
     return (f) => (test(f) ? then(f) : otherwise(f));
   }
+}
 
-  #special(sym: Extract<Node, { kind: "special" }>["sym"]): Run {
-    const { m } = this;
-    return () => sym.value ?? unboundVariable(m, sym);
-  }
+/** A closure for each kind of node. */
+const emitters: { readonly [One in Kind]: (e: Emitter, node: NodeOf<One>, mode: Mode) => Run } = {
+  constant: (e, { value }, mode) => e.one(() => value, mode),
+  local: (e, { variable }, mode) => e.one(readVariable(e, variable), mode),
+  special: (e, { sym }, mode) => e.one(() => sym.value ?? unboundVariable(e.m, sym), mode),
+  function: (e, { sym, setter }, mode) =>
+    e.one(
+      setter
+        ? () => sym.setter ?? undefinedSetter(e.m, sym)
+        : () => sym.fn ?? undefinedFunction(e.m, sym),
+      mode,
+    ),
+  "set-local": (e, node, mode) => e.one(emitSetLocal(e, node), mode),
+  "set-special": (e, node, mode) => e.one(emitSetSpecial(e, node), mode),
+  if: emitIf,
+  or: emitOr,
+  progn: emitProgn,
+  let: emitLet,
+  "values-let": emitValuesLet,
+  lambda: (e, { lambda }, mode) => e.one(emitLambda(e, lambda), mode),
+  labels: emitLabels,
+  call: emitCall,
+  "call-local": emitLocalCall,
+  "call-native": emitNativeCall,
+  funcall: emitFuncall,
+  "values-call": emitValuesCall,
+  "values-list": (e, node, mode) => e.one(emitValuesList(e, node), mode),
+  "values-prog1": emitValuesProg1,
+  block: emitBlock,
+  return: emitReturn,
+  tagbody: emitTagbody,
+  go: emitGo,
+  "handler-case": emitHandlerCase,
+};
 
-  #setSpecial({ sym, value }: Extract<Node, { kind: "set-special" }>): Run {
-    const run = this.run(value);
+function emitSetSpecial(e: Emitter, { sym, value }: NodeOf<"set-special">): Run {
+  const run = e.run(value);
+  return (f) => {
+    const answer = run(f);
+    sym.value = answer;
+    return answer;
+  };
+}
+
+function emitIf(e: Emitter, node: NodeOf<"if">, mode: Mode): Run {
+  const test = e.test(node.test);
+  const then = e.run(node.when, mode);
+  const otherwise = e.run(node.otherwise, mode);
+  return (f) => (test(f) ? then(f) : otherwise(f));
+}
+
+function emitOr(e: Emitter, { items }: NodeOf<"or">, mode: Mode): Run {
+  const { m } = e;
+  const runs = items.map((item, index) =>
+    e.run(item, index === items.length - 1 ? mode : "single"),
+  );
+  const [a, b] = runs as [Run, Run];
+  if (runs.length === 2 && mode === "single") {
     return (f) => {
-      const answer = run(f);
-      sym.value = answer;
-      return answer;
+      const value = a(f);
+      return value !== NIL ? value : b(f);
     };
   }
-
-  #function({ sym, setter }: Extract<Node, { kind: "function" }>): Run {
-    const { m } = this;
-    if (!setter) return () => sym.fn ?? undefinedFunction(m, sym);
-    return () => sym.setter ?? undefinedSetter(m, sym);
-  }
-
-  #if(node: Extract<Node, { kind: "if" }>, mode: Mode): Run {
-    const test = this.test(node.test);
-    const then = this.run(node.when, mode);
-    const otherwise = this.run(node.otherwise, mode);
-    return (f) => (test(f) ? then(f) : otherwise(f));
-  }
-
-  #or(items: readonly Node[], mode: Mode): Run {
-    const { m } = this;
-    const runs = items.map((item, index) =>
-      this.run(item, index === items.length - 1 ? mode : "single"),
-    );
-    const [a, b] = runs as [Run, Run];
-    if (runs.length === 2 && mode === "single") {
-      return (f) => {
-        const value = a(f);
-        return value !== NIL ? value : b(f);
-      };
-    }
-    const last = runs.pop() as Run;
-    return (f) => {
-      for (const run of runs) {
-        const value = run(f);
-        if (value !== NIL) {
-          m.mv = null;
-          return value;
-        }
-      }
-      return last(f);
-    };
-  }
-
-  #progn(body: readonly Node[], mode: Mode): Run {
-    const runs = body.map((node, index) =>
-      this.run(node, index === body.length - 1 ? mode : "single"),
-    );
-    const last = runs.pop() as Run;
-    if (body.slice(0, -1).some((node) => this.exits(node))) return prognWithExits(runs, last);
-    const [a, b, c] = runs as [Run, Run, Run];
-    if (runs.length === 1) {
-      return (f) => {
-        a(f);
-        return last(f);
-      };
-    }
-    if (runs.length === 2) {
-      return (f) => {
-        a(f);
-        b(f);
-        return last(f);
-      };
-    }
-    if (runs.length === 3) {
-      return (f) => {
-        a(f);
-        b(f);
-        c(f);
-        return last(f);
-      };
-    }
-    return (f) => {
-      for (const run of runs) run(f);
-      return last(f);
-    };
-  }
-
-  #valuesList(form: Node): Run {
-    const { m } = this;
-    const run = this.run(form, "values");
-    return (f) => m.list(m.allValues(run(f)));
-  }
-
-  #valuesProg1({ first, rest }: Extract<Node, { kind: "values-prog1" }>): Run {
-    const { m } = this;
-    const run = this.run(first, "values");
-    const after = this.run(rest);
-    return (f) => {
+  const last = runs.pop() as Run;
+  return (f) => {
+    for (const run of runs) {
       const value = run(f);
-      const { mv } = m;
-      after(f);
-      m.mv = mv;
-      return value;
+      if (value !== NIL) {
+        m.mv = null;
+        return value;
+      }
+    }
+    return last(f);
+  };
+}
+
+function emitProgn(e: Emitter, { body }: NodeOf<"progn">, mode: Mode): Run {
+  const runs = body.map((node, index) => e.run(node, index === body.length - 1 ? mode : "single"));
+  const last = runs.pop() as Run;
+  if (body.slice(0, -1).some((node) => e.exits(node))) return prognWithExits(runs, last);
+  const [a, b, c] = runs as [Run, Run, Run];
+  if (runs.length === 1) {
+    return (f) => {
+      a(f);
+      return last(f);
     };
   }
+  if (runs.length === 2) {
+    return (f) => {
+      a(f);
+      b(f);
+      return last(f);
+    };
+  }
+  if (runs.length === 3) {
+    return (f) => {
+      a(f);
+      b(f);
+      c(f);
+      return last(f);
+    };
+  }
+  return (f) => {
+    for (const run of runs) run(f);
+    return last(f);
+  };
+}
+
+function emitValuesList(e: Emitter, { form }: NodeOf<"values-list">): Run {
+  const { m } = e;
+  const run = e.run(form, "values");
+  return (f) => m.list(m.allValues(run(f)));
+}
+
+function emitValuesProg1(e: Emitter, { first, rest }: NodeOf<"values-prog1">): Run {
+  const { m } = e;
+  const run = e.run(first, "values");
+  const after = e.run(rest);
+  return (f) => {
+    const value = run(f);
+    const { mv } = m;
+    after(f);
+    m.mv = mv;
+    return value;
+  };
 }
 
 function prognWithExits(runs: readonly Run[], last: Run): Run {
@@ -264,15 +234,6 @@ function prognWithExits(runs: readonly Run[], last: Run): Run {
 /** True if the node always has one value, so that `mv` need not be cleared. */
 export function isSingle(node: Node): boolean {
   switch (node.kind) {
-    case "constant":
-    case "local":
-    case "special":
-    case "function":
-    case "set-local":
-    case "set-special":
-    case "lambda":
-    case "values-list":
-      return true;
     case "call-native":
       return node.fn.code.single;
     case "if":
@@ -286,6 +247,17 @@ export function isSingle(node: Node): boolean {
     case "labels":
       return isSingle(node.body);
     default:
-      return false;
+      return singleKinds.has(node.kind);
   }
 }
+
+const singleKinds = new Set<Kind>([
+  "constant",
+  "local",
+  "special",
+  "function",
+  "set-local",
+  "set-special",
+  "lambda",
+  "values-list",
+]);

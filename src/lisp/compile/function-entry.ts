@@ -4,7 +4,7 @@ import { exceed } from "../budgets.ts";
 import { Box, Code, type Fn, type Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { AGAIN, keyword, NIL, T } from "../symbol.ts";
-import type { Value } from "../values.ts";
+import { findKeyword, type Value } from "../values.ts";
 import { Emitter, isSingle } from "./emit.ts";
 import { bindVariable } from "./emit-variables.ts";
 import type { Lambda, Run, Variable } from "./nodes.ts";
@@ -191,11 +191,6 @@ function bindOptional(e: Emitter): (m: Machine, f: Frame, fn: Fn, args: Value[])
       supplied?.(f, found < 0 ? NIL : T);
     }
   };
-}
-
-function findKeyword(args: readonly Value[], from: number, key: Value): number {
-  for (let at = from; at + 1 < args.length; at += 2) if (args[at] === key) return at;
-  return -1;
 }
 
 const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");

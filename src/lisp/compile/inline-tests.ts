@@ -7,12 +7,10 @@ import { NIL, Sym } from "../symbol.ts";
 import { Cons, type Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { plainSlot } from "./emit-variables.ts";
-import type { Node, Run, Test } from "./nodes.ts";
-
-type NativeNode = Extract<Node, { kind: "call-native" }>;
+import type { Node, NodeOf, Run, Test } from "./nodes.ts";
 
 /** Null if there is no inline version. */
-export function inlineTest(e: Emitter, node: NativeNode): Test | null {
+export function inlineTest(e: Emitter, node: NodeOf<"call-native">): Test | null {
   const { name } = node.fn.code;
   if (!(name instanceof Sym)) return null;
   const [left, right] = node.args;

@@ -11,12 +11,10 @@ import { Cons, Table, type Value, Vec } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { plainSlot } from "./emit-variables.ts";
 import { inlineTest } from "./inline-tests.ts";
-import type { Node, Run } from "./nodes.ts";
-
-type NativeNode = Extract<Node, { kind: "call-native" }>;
+import type { Node, NodeOf, Run } from "./nodes.ts";
 
 /** Null if a call is as fast. */
-export function inlineNative(e: Emitter, node: NativeNode): Run | null {
+export function inlineNative(e: Emitter, node: NodeOf<"call-native">): Run | null {
   const { name } = node.fn.code;
   const text = name instanceof Sym ? name.name : "";
   const inliner = inliners[`${text} ${node.args.length}`] ?? inliners[`${text} *`];
@@ -27,7 +25,7 @@ export function inlineNative(e: Emitter, node: NativeNode): Run | null {
 }
 
 /** For natives with several values if only the first is needed. Null if a call is as fast. */
-export function inlineFirst(e: Emitter, node: NativeNode): Run | null {
+export function inlineFirst(e: Emitter, node: NodeOf<"call-native">): Run | null {
   if (node.fn !== gethash.fn || node.args.length < 2 || node.args.length > 3) return null;
   const { m } = e;
   const [a, b, c] = node.args.map((arg) => e.run(arg)) as [Run, Run, Run | undefined];

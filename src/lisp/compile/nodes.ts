@@ -8,67 +8,45 @@ import { Sym } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
 import type { Analyser, Place } from "./analyse.ts";
 
-export type Node =
-  | { readonly kind: "constant"; readonly value: Value }
-  | { readonly kind: "local"; readonly variable: Variable }
-  | { readonly kind: "set-local"; readonly variable: Variable; readonly value: Node }
-  | { readonly kind: "special"; readonly sym: Sym }
-  | { readonly kind: "set-special"; readonly sym: Sym; readonly value: Node }
-  | { readonly kind: "if"; readonly test: Node; readonly when: Node; readonly otherwise: Node }
-  | { readonly kind: "or"; readonly items: readonly Node[] }
-  | { readonly kind: "progn"; readonly body: readonly Node[] }
-  | {
-      readonly kind: "let";
-      readonly bindings: readonly Binding[];
-      readonly sequential: boolean;
-      readonly body: Node;
-    }
-  | {
-      readonly kind: "values-let";
-      readonly variables: readonly (Variable | Sym)[];
-      readonly form: Node;
-      readonly body: Node;
-    }
-  | { readonly kind: "lambda"; readonly lambda: Lambda }
-  | { readonly kind: "function"; readonly sym: Sym; readonly setter: boolean }
-  | {
-      readonly kind: "labels";
-      readonly functions: readonly { readonly variable: Variable; readonly lambda: Lambda }[];
-      readonly body: Node;
-    }
-  | {
-      readonly kind: "call";
-      readonly sym: Sym;
-      readonly setter: boolean;
-      readonly args: readonly Node[];
-    }
-  | { readonly kind: "call-local"; readonly variable: Variable; readonly args: readonly Node[] }
-  | { readonly kind: "call-native"; readonly fn: Fn; readonly args: readonly Node[] }
-  | { readonly kind: "funcall"; readonly fn: Node; readonly args: readonly Node[] }
-  | { readonly kind: "values-call"; readonly fn: Node; readonly args: readonly Node[] }
-  | { readonly kind: "values-list"; readonly form: Node }
-  | { readonly kind: "values-prog1"; readonly first: Node; readonly rest: Node }
-  | { readonly kind: "block"; readonly target: Target; readonly body: Node }
-  | {
-      readonly kind: "return";
-      readonly target: Target;
-      readonly value: Node;
-      readonly direct: boolean;
-    }
-  | { readonly kind: "tagbody"; readonly target: Target; readonly statements: readonly Node[] }
-  | {
-      readonly kind: "go";
-      readonly target: Target;
-      readonly index: number;
-      readonly direct: boolean;
-    }
-  | {
-      readonly kind: "handler-case";
-      /** Holds the condition for the clauses. */
-      readonly condition: Variable;
-      readonly body: Node;
-      readonly clauses: readonly { readonly type: Value; readonly body: Node }[];
-    };
+/** The parts of a node by its kind. */
+interface Parts {
+  constant: { value: Value };
+  local: { variable: Variable };
+  "set-local": { variable: Variable; value: Node };
+  special: { sym: Sym };
+  "set-special": { sym: Sym; value: Node };
+  if: { test: Node; when: Node; otherwise: Node };
+  or: { items: readonly Node[] };
+  progn: { body: readonly Node[] };
+  let: { bindings: readonly Binding[]; sequential: boolean; body: Node };
+  "values-let": { variables: readonly (Variable | Sym)[]; form: Node; body: Node };
+  lambda: { lambda: Lambda };
+  function: { sym: Sym; setter: boolean };
+  labels: { functions: readonly { variable: Variable; lambda: Lambda }[]; body: Node };
+  call: { sym: Sym; setter: boolean; args: readonly Node[] };
+  "call-local": { variable: Variable; args: readonly Node[] };
+  "call-native": { fn: Fn; args: readonly Node[] };
+  funcall: { fn: Node; args: readonly Node[] };
+  "values-call": { fn: Node; args: readonly Node[] };
+  "values-list": { form: Node };
+  "values-prog1": { first: Node; rest: Node };
+  block: { target: Target; body: Node };
+  return: { target: Target; value: Node; direct: boolean };
+  tagbody: { target: Target; statements: readonly Node[] };
+  go: { target: Target; index: number; direct: boolean };
+  /** The variable holds the condition for the clauses. */
+  "handler-case": {
+    condition: Variable;
+    body: Node;
+    clauses: readonly { type: Value; body: Node }[];
+  };
+}
+
+export type Kind = keyof Parts;
+export type NodeOf<Wanted extends Kind> = {
+  [One in Wanted]: { readonly kind: One } & Readonly<Parts[One]>;
+}[Wanted];
+export type Node = NodeOf<Kind>;
 
 /** A lexical variable or a special one. */
 export interface Binding {

@@ -14,8 +14,8 @@ import {
 } from "./analyse.ts";
 import { compileMacro } from "./compile.ts";
 import { analyseLambda, closeBlock } from "./lambda.ts";
-import type { Lambda, Node } from "./nodes.ts";
-import { defineSpecial, type Scope, splitBody, Target, type Variable } from "./nodes.ts";
+import type { Node } from "./nodes.ts";
+import { type AnalyseSpecial, defineSpecial, type Scope, splitBody, Target } from "./nodes.ts";
 
 export function defineSpecialForms(): void {
   defineSpecial("QUOTE", (a, operands) => ({
@@ -28,18 +28,12 @@ export function defineSpecialForms(): void {
   defineSpecial("IF", analyseIf);
   defineSpecial("PROGN", (a, operands, scope, place) => a.body(operands, scope, place));
   defineSpecial("LOCALLY", (a, operands, scope, place) => a.declaredBody(operands, scope, place));
-  defineSpecial("LET", (a, operands, scope, place) => analyseLet(a, "let", operands, scope, place));
-  defineSpecial("LET*", (a, operands, scope, place) =>
-    analyseLet(a, "let*", operands, scope, place),
-  );
+  defineSpecial("LET", analyseLet("let"));
+  defineSpecial("LET*", analyseLet("let*"));
   defineSpecial("SETQ", analyseSetq);
   defineSpecial("OR", analyseOr);
-  defineSpecial("FLET", (a, operands, scope, place) =>
-    analyseFunctions(a, "flet", operands, scope, place),
-  );
-  defineSpecial("LABELS", (a, operands, scope, place) =>
-    analyseFunctions(a, "labels", operands, scope, place),
-  );
+  defineSpecial("FLET", analyseFunctions("flet"));
+  defineSpecial("LABELS", analyseFunctions("labels"));
   defineSpecial("MACROLET", analyseMacrolet);
   defineSpecial("SYMBOL-MACROLET", analyseSymbolMacrolet);
   defineSpecial("BLOCK", analyseBlock);
@@ -109,13 +103,8 @@ function functionNode(a: Analyser, name: Value, scope: Scope): Node {
 function namedLambda(a: Analyser, form: Cons, scope: Scope): Node {
   const [name, lambdaList] = itemsOf(form.cdr) as [Value, Value];
   const block = setterName(name) ?? (name instanceof Sym ? name : null);
-  return {
-    kind: "lambda",
-    lambda: analyseLambda(a, lambdaList, ((form.cdr as Cons).cdr as Cons).cdr, scope, {
-      name,
-      block,
-    }),
-  };
+  const body = ((form.cdr as Cons).cdr as Cons).cdr;
+  return { kind: "lambda", lambda: analyseLambda(a, lambdaList, body, scope, { name, block }) };
 }
 
 function analyseIf(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
@@ -143,33 +132,29 @@ function analyseOr(a: Analyser, operands: Value, scope: Scope, place: Place): No
   return { kind: "or", items };
 }
 
-function analyseLet(
-  a: Analyser,
-  name: "let" | "let*",
-  operands: Value,
-  scope: Scope,
-  place: Place,
-): Node {
-  const { car: list, cdr: body } = atLeast(a.m, name, operands, 1);
-  const names = itemsOf(list).map((item) => {
-    if (!(item instanceof Cons)) return { name: nameOf(a.m, item, "variable"), init: NIL };
-    const [variable, init, ...more] = itemsOf(item) as [Value, Value?, ...Value[]];
-    if (more.length > 0) a.m.programError(`too many forms in the binding ${a.m.show(item)}`);
-    return { name: nameOf(a.m, variable, "variable"), init: init ?? NIL };
-  });
-  if (list !== NIL && !(list instanceof Cons))
-    a.m.programError(`${name} needs a list of bindings, not ${a.m.show(list)}`);
-  return a.bindings(names, body, scope, place, name === "let*");
-}
+const analyseLet =
+  (name: "let" | "let*"): AnalyseSpecial =>
+  (a, operands, scope, place) => {
+    const { car: list, cdr: body } = atLeast(a.m, name, operands, 1);
+    const names = itemsOf(list).map((item) => {
+      if (!(item instanceof Cons)) return { name: nameOf(a.m, item, "variable"), init: NIL };
+      const [variable, init, ...more] = itemsOf(item) as [Value, Value?, ...Value[]];
+      if (more.length > 0) a.m.programError(`too many forms in the binding ${a.m.show(item)}`);
+      return { name: nameOf(a.m, variable, "variable"), init: init ?? NIL };
+    });
+    if (list !== NIL && !(list instanceof Cons))
+      a.m.programError(`${name} needs a list of bindings, not ${a.m.show(list)}`);
+    return a.bindings(names, body, scope, place, name === "let*");
+  };
 
 function analyseSetq(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
   const items = itemsOf(operands);
   if (items.length % 2 === 1) a.m.programError("setq takes names and values in pairs");
   const nodes: Node[] = [];
-  for (let at = 0; at < items.length; at += 2)
-    nodes.push(
-      setNode(a, nameOf(a.m, items[at] as Value, "variable"), items[at + 1] as Value, scope, place),
-    );
+  for (let at = 0; at < items.length; at += 2) {
+    const name = nameOf(a.m, items[at] as Value, "variable");
+    nodes.push(setNode(a, name, items[at + 1] as Value, scope, place));
+  }
   if (nodes.length === 1) return nodes[0] as Node;
   return nodes.length === 0 ? { kind: "constant", value: NIL } : { kind: "progn", body: nodes };
 }
@@ -178,15 +163,8 @@ function setNode(a: Analyser, name: Sym, value: Value, scope: Scope, place: Plac
   const found = scope.findVariable(name);
   const expansion = found === undefined ? a.m.symbolMacros.get(name) : undefined;
   if (found?.kind === "symbol-macro" || expansion !== undefined) {
-    return a.form(
-      makeForm([
-        "SETF",
-        found?.kind === "symbol-macro" ? found.expansion : (expansion as Value),
-        value,
-      ]),
-      scope,
-      place,
-    );
+    const target = found?.kind === "symbol-macro" ? found.expansion : (expansion as Value);
+    return a.form(makeForm(["SETF", target, value]), scope, place);
   }
   const node = a.form(value, scope);
   if (found?.kind === "variable") {
@@ -199,48 +177,34 @@ function setNode(a: Analyser, name: Sym, value: Value, scope: Scope, place: Plac
   return { kind: "set-special", sym: name, value: node };
 }
 
-function analyseFunctions(
-  a: Analyser,
-  form: "flet" | "labels",
-  operands: Value,
-  scope: Scope,
-  place: Place,
-): Node {
-  const { car: definitions, cdr: body } = atLeast(a.m, form, operands, 1);
-  const made = itemsOf(definitions).map((definition, index) => {
-    if (!(definition instanceof Cons) || !(definition.cdr instanceof Cons))
-      return a.m.programError(`${a.m.show(definition)} is not a function definition`);
-    const setter = setterName(definition.car);
-    const name = setter ?? nameOf(a.m, definition.car, "function");
-    return {
-      name,
-      setter: setter !== null,
-      definition,
-      variable: a.variable(definition.car, scope, scope.free + index),
-    };
-  });
-  const free = scope.free + made.length;
-  const inner = made
-    .reduce(
-      (outer, { name, setter, variable }) =>
-        outer.with({ kind: "function", name, setter, variable }),
-      scope,
-    )
-    .above(free);
-  const functions: { variable: Variable; lambda: Lambda }[] = made.map(
-    ({ name, definition, variable }) => {
+const analyseFunctions =
+  (form: "flet" | "labels"): AnalyseSpecial =>
+  (a, operands, scope, place) => {
+    const { car: definitions, cdr: body } = atLeast(a.m, form, operands, 1);
+    const made = itemsOf(definitions).map((definition, index) => {
+      if (!(definition instanceof Cons) || !(definition.cdr instanceof Cons))
+        return a.m.programError(`${a.m.show(definition)} is not a function definition`);
+      const setter = setterName(definition.car);
+      const name = setter ?? nameOf(a.m, definition.car, "function");
+      const variable = a.variable(definition.car, scope, scope.free + index);
+      return { name, setter: setter !== null, definition, variable };
+    });
+    const free = scope.free + made.length;
+    const inner = made
+      .reduce(
+        (outer, { name, setter, variable }) =>
+          outer.with({ kind: "function", name, setter, variable }),
+        scope,
+      )
+      .above(free);
+    const around = form === "labels" ? inner : scope.above(free);
+    const functions = made.map(({ name, definition, variable }) => {
       const { car: lambdaList, cdr: forms } = definition.cdr as Cons;
-      return {
-        variable,
-        lambda: analyseLambda(a, lambdaList, forms, form === "labels" ? inner : scope.above(free), {
-          name: definition.car,
-          block: name,
-        }),
-      };
-    },
-  );
-  return { kind: "labels", functions, body: a.declaredBody(body, inner, place) };
-}
+      const how = { name: definition.car, block: name };
+      return { variable, lambda: analyseLambda(a, lambdaList, forms, around, how) };
+    });
+    return { kind: "labels", functions, body: a.declaredBody(body, inner, place) };
+  };
 
 function analyseMacrolet(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
   const { car: definitions, cdr: body } = atLeast(a.m, "macrolet", operands, 1);

@@ -16,7 +16,7 @@ import {
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { add, isInteger } from "../numbers.ts";
-import { refuseLocked, setFunction, setGlobal } from "../packages.ts";
+import { refuseLocked, setFunction, setGlobal, symbolOf } from "../packages.ts";
 import {
   catching,
   dynamicState,
@@ -26,6 +26,7 @@ import {
   undefinedFunction,
   undefinedSetter,
 } from "../restarts.ts";
+import { takeItems } from "../sequences.ts";
 import { Str } from "../string.ts";
 import { bool, NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
@@ -73,7 +74,7 @@ function catchTag(m: Machine, tag: Value, body: Fn): Value {
 function throwTag(m: Machine, tag: Value, values: Value): Value {
   const entry = (m.catchTags as CatchTag[]).findLast((one) => one.tag === tag);
   if (entry === undefined)
-    return m.error("CONTROL-ERROR", { TEXT: m.string(`no catch for the tag ${m.show(tag)}`) });
+    return m.error("CONTROL-ERROR", { TEXT: `no catch for the tag ${m.show(tag)}` });
   const all = itemsOf(values);
   throw new Transfer(entry, all[0] ?? NIL, all.length === 1 ? null : all);
 }
@@ -139,31 +140,25 @@ function spreadLast(m: Machine, args: Value[]): Value[] {
 }
 
 function spread(m: Machine, list: Value): Value[] {
-  const items: Value[] = [];
-  let at = list;
-  for (; at instanceof Cons; at = at.cdr) {
-    items.push(at.car);
-    if (items.length % 1024 === 0) m.tick(1024);
-    if (items.length > 100_000) m.programError("more than 100,000 arguments in one call");
-  }
-  if (at !== NIL) m.typeError(list, "LIST");
-  return items;
+  const { items, tail } = takeItems(m, list, 100_001);
+  if (items.length > 100_000) m.programError("more than 100,000 arguments in one call");
+  return tail === NIL ? items : m.typeError(list, "LIST");
 }
 
 // Values and functions of symbols.
 
 export function defineNames(): void {
-  defineFunction("BOUNDP symbol", (m, name) => bool(symbol(m, name).value !== undefined));
+  defineFunction("BOUNDP symbol", (m, name) => bool(symbolOf(m, name).value !== undefined));
   defineFunction(
     "SYMBOL-VALUE symbol",
-    (m, name) => symbol(m, name).value ?? unboundVariable(m, symbol(m, name)),
+    (m, name) => symbolOf(m, name).value ?? unboundVariable(m, symbolOf(m, name)),
   );
   defineFunction("SET symbol value", (m, name, value) => setValue(m, name, value));
   defineSetter("SYMBOL-VALUE value symbol", (m, value, name) => setValue(m, name, value));
   defineFunction("MAKUNBOUND symbol", makeUnbound);
   defineFunction("FBOUNDP name", (m, name) => bool(isFunctionName(m, name)));
   defineFunction("FDEFINITION name", functionNamed);
-  defineFunction("SYMBOL-FUNCTION symbol", (m, name) => functionNamed(m, symbol(m, name)));
+  defineFunction("SYMBOL-FUNCTION symbol", (m, name) => functionNamed(m, symbolOf(m, name)));
   for (const place of ["FDEFINITION", "SYMBOL-FUNCTION"]) {
     defineSetter(`${place} value name`, (m, value, name) => {
       setFunction(m, name, value instanceof Fn ? value : m.typeError(value, "FUNCTION"));
@@ -180,7 +175,7 @@ export function defineNames(): void {
   );
   // For `trace` of the prelude.
   defineFunction("%TRACEABLE name", (m, name) => {
-    refuseLocked(m, setterName(name) ?? symbol(m, name), "trace");
+    refuseLocked(m, setterName(name) ?? symbolOf(m, name), "trace");
     return m.fn(name);
   });
   // Methods can still be added.
@@ -194,17 +189,13 @@ export function defineNames(): void {
   defineFunction("COMPILER-MACRO-FUNCTION name &optional environment", () => NIL);
 }
 
-function symbol(m: Machine, name: Value): Sym {
-  return name instanceof Sym ? name : m.typeError(name, "SYMBOL");
-}
-
 function setValue(m: Machine, name: Value, value: Value): Value {
-  setGlobal(m, symbol(m, name), value);
+  setGlobal(m, symbolOf(m, name), value);
   return value;
 }
 
 function makeUnbound(m: Machine, name: Value): Value {
-  const sym = symbol(m, name);
+  const sym = symbolOf(m, name);
   if (sym.kind === "constant") m.programError(`${m.show(sym)} is a constant`);
   refuseLocked(m, sym, "unbind");
   sym.value = undefined;
@@ -214,14 +205,14 @@ function makeUnbound(m: Machine, name: Value): Value {
 function isFunctionName(m: Machine, name: Value): boolean {
   const setter = setterName(name);
   if (setter !== null) return setter.setter !== null;
-  const sym = symbol(m, name);
+  const sym = symbolOf(m, name);
   return sym.fn !== null || sym.macro !== null || findSpecial(sym) !== undefined;
 }
 
 function functionNamed(m: Machine, name: Value): Value {
   const setter = setterName(name);
   if (setter !== null) return setter.setter ?? undefinedSetter(m, setter);
-  const sym = symbol(m, name);
+  const sym = symbolOf(m, name);
   if (sym.macro === null && findSpecial(sym) === undefined)
     return sym.fn ?? undefinedFunction(m, sym);
   return nativeFunction(sym, "&rest arguments", (inner) => undefinedFunction(inner, sym));
@@ -229,7 +220,7 @@ function functionNamed(m: Machine, name: Value): Value {
 
 function makeUndefined(m: Machine, name: Value): Value {
   const setter = setterName(name);
-  const sym = setter ?? symbol(m, name);
+  const sym = setter ?? symbolOf(m, name);
   refuseLocked(m, sym, "undefine");
   if (setter === null) {
     sym.fn = null;
@@ -239,7 +230,7 @@ function makeUndefined(m: Machine, name: Value): Value {
 }
 
 function setMacroFunction(m: Machine, value: Value, name: Value): Value {
-  const sym = symbol(m, name);
+  const sym = symbolOf(m, name);
   refuseLocked(m, sym, "define");
   const fn = m.fn(value);
   sym.macro = macroOf(fn, null);

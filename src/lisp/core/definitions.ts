@@ -15,7 +15,7 @@ import {
 } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { noteDefinition, refuseLocked, setFunction } from "../packages.ts";
+import { noteDefinition, refuseLocked, setFunction, symbolOf } from "../packages.ts";
 import { checkKeys, checkPattern, destructure, expandOnce, findKey, macroFor } from "../places.ts";
 import type { ReadCase, Readtable } from "../reader.ts";
 import { featureList } from "../reader-macros.ts";
@@ -72,9 +72,9 @@ export function defineDefinitions(): void {
     macroexpand(m, whole, env, false),
   );
   defineFunction("MACRO-FUNCTION symbol &optional environment", macroFunction);
-  defineFunction("SPECIAL-OPERATOR-P symbol", (m, name) => {
-    if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
-    return bool(name.pkg?.name === "COMMON-LISP" && specialNames.has(name.name));
+  defineFunction("SPECIAL-OPERATOR-P symbol", (m, value) => {
+    const { pkg, name } = symbolOf(m, value);
+    return bool(pkg?.name === "COMMON-LISP" && specialNames.has(name));
   });
   defineFunction("CONSTANTP form &optional environment", (_: Machine, whole) =>
     bool(
@@ -123,56 +123,54 @@ function noteRedefinition(m: Machine, name: Sym): void {
 }
 
 function defmacro(m: Machine, name: Value, expander: Value, documentation: Value): Value {
-  if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
-  refuseLocked(m, name, "define");
-  name.macro = macroOf(expander as Fn, documentation === NIL ? null : String(documentation));
-  name.fn = null;
-  noteDefinition(m, "macro", name);
-  return name;
+  const sym = definable(m, name);
+  sym.macro = macroOf(expander as Fn, documentation === NIL ? null : String(documentation));
+  sym.fn = null;
+  noteDefinition(m, "macro", sym);
+  return sym;
+}
+
+function definable(m: Machine, name: Value): Sym {
+  const sym = symbolOf(m, name);
+  refuseLocked(m, sym, "define");
+  return sym;
 }
 
 function makeSpecial(m: Machine, name: Value): Sym {
-  if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
-  if (name.kind === "constant") return m.programError(`${m.show(name)} is a constant`);
-  refuseLocked(m, name, "define");
-  name.kind = "special";
-  return name;
+  const sym = symbolOf(m, name);
+  if (sym.kind === "constant") return m.programError(`${m.show(name)} is a constant`);
+  refuseLocked(m, sym, "define");
+  sym.kind = "special";
+  return sym;
 }
 
 function defvar(m: Machine, name: Value, thunk: Value, documentation: Value): Value {
   const sym = makeSpecial(m, name);
   if (sym.value === undefined && thunk instanceof Fn) sym.value = m.call0(thunk);
-  document(m, sym, documentation);
-  noteDefinition(m, "variable", sym);
-  return sym;
+  return noteVariable(m, sym, documentation);
 }
 
 function defparameter(m: Machine, name: Value, value: Value, documentation: Value): Value {
   const sym = makeSpecial(m, name);
   sym.value = value;
-  document(m, sym, documentation);
+  return noteVariable(m, sym, documentation);
+}
+
+function defconstant(m: Machine, name: Value, value: Value, documentation: Value): Value {
+  const sym = definable(m, name);
+  sym.kind = "constant";
+  sym.value = value;
+  return noteVariable(m, sym, documentation);
+}
+
+function noteVariable(m: Machine, sym: Sym, documentation: Value): Sym {
+  if (documentation instanceof Str) m.documentation.set(sym, documentation.toString());
   noteDefinition(m, "variable", sym);
   return sym;
 }
 
-function defconstant(m: Machine, name: Value, value: Value, documentation: Value): Value {
-  if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
-  refuseLocked(m, name, "define");
-  name.kind = "constant";
-  name.value = value;
-  document(m, name, documentation);
-  noteDefinition(m, "variable", name);
-  return name;
-}
-
-function document(m: Machine, sym: Sym, documentation: Value): void {
-  if (documentation instanceof Str) m.documentation.set(sym, documentation.toString());
-}
-
 function defineSymbolMacro(m: Machine, name: Value, expansion: Value): Value {
-  if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
-  refuseLocked(m, name, "define");
-  m.symbolMacros.set(name, expansion);
+  m.symbolMacros.set(definable(m, name), expansion);
   return name;
 }
 
@@ -211,8 +209,7 @@ function macroexpand(m: Machine, whole: Value, env: Value | undefined, once: boo
 }
 
 function macroFunction(m: Machine, name: Value, env?: Value): Value {
-  if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
-  const macro = macroFor(env, name);
+  const macro = macroFor(env, symbolOf(m, name));
   if (macro === null) return NIL;
   return nativeFunction(name, "form environment", (inner, whole: Value, environment: Value) =>
     macro.expand(whole as Cons, environment as Opaque, inner),

@@ -164,7 +164,29 @@ function messageOf(m: Machine, condition: Instance): string {
 
 export function defineConditionForms(): void {
   defineMacro("DEFINE-CONDITION", expand);
-  defineFunction("%DEFINE-CONDITION name supers slots report initargs documentation", define);
+  defineFunction(
+    "%DEFINE-CONDITION name supers slots report initargs documentation",
+    (m, name: Sym, supers, slots, report, initargs, documentation) => {
+      refuseLocked(m, name, "define");
+      const above = itemsOf(supers).map(
+        (one) => findClass(m, one as Sym) ?? m.fail(`unknown condition ${m.show(one)}`),
+      );
+      const direct = above.length === 0 ? [classNamed("CONDITION")] : above;
+      const cls = new LispClass(name, "condition", direct);
+      cls.precedence =
+        precedenceOf(cls) ?? m.fail(`the supertypes of ${m.show(name)} have an inconsistent order`);
+      setSlots(cls, itemsOf(slots).map(itemsOf).map(slotOf));
+      cls.report = reporter(report);
+      cls.defaultInitargs = [
+        ...initargsOf(initargs),
+        ...above.flatMap((one) => one.defaultInitargs),
+      ];
+      cls.documentation = documentation instanceof Str ? documentation.toString() : null;
+      registerClass(m, cls);
+      addAccessors(m, name, slots);
+      return name;
+    },
+  );
   defineFunction(
     "GUILDHALL:CONDITION-REPORT condition",
     (m, condition) => m.string(reportOf(m, condition as Instance)),
@@ -185,32 +207,6 @@ function expand(whole: Cons, _: Opaque, m: Machine): Value {
   const defaults = expandInitargs(option("DEFAULT-INITARGS"));
   return lisp`(%define-condition '${name} '${supers} (list @${described}) ${reporting}
     (list @${defaults}) ${option("DOCUMENTATION")[0]})`;
-}
-
-function define(
-  m: Machine,
-  name: Sym,
-  supers: Value,
-  slots: Value,
-  report: Value,
-  initargs: Value,
-  documentation: Value,
-): Value {
-  refuseLocked(m, name, "define");
-  const above = itemsOf(supers).map(
-    (one) => findClass(m, one as Sym) ?? m.fail(`unknown condition ${m.show(one)}`),
-  );
-  const direct = above.length === 0 ? [classNamed("CONDITION")] : above;
-  const cls = new LispClass(name, "condition", direct);
-  cls.precedence =
-    precedenceOf(cls) ?? m.fail(`the supertypes of ${m.show(name)} have an inconsistent order`);
-  setSlots(cls, itemsOf(slots).map(itemsOf).map(slotOf));
-  cls.report = reporter(report);
-  cls.defaultInitargs = [...initargsOf(initargs), ...above.flatMap((one) => one.defaultInitargs)];
-  cls.documentation = documentation instanceof Str ? documentation.toString() : null;
-  registerClass(m, cls);
-  addAccessors(m, name, slots);
-  return name;
 }
 
 function reporter(report: Value): LispClass["report"] {

@@ -31,7 +31,7 @@ export function defineParallel(): void {
 
 function pmap(m: Machine, designator: Value, first: Value, more: Value[]): Value {
   const fn = m.fn(designator);
-  const columns = [first, ...more].map((sequence) => elements(m, sequence, undefined, undefined));
+  const columns = [first, ...more].map((sequence) => elements(m, sequence));
   const count = Math.min(...columns.map((column) => column.length));
   m.alloc(count * 4);
   const branches = Array.from({ length: count }, (_, at) => {

@@ -12,7 +12,7 @@ import {
 } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { refuseLocked } from "../packages.ts";
+import { refuseLocked, symbolOf } from "../packages.ts";
 import {
   callExpansion,
   definePlace,
@@ -94,9 +94,9 @@ function expandPop(whole: Cons, env: Opaque, m: Machine): Value {
 const bound = ({ temps }: Expansion): Value[] => temps.map(([name, init]) => form([name, init]));
 
 function placeName(m: Machine, name: Value): Sym {
-  if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
-  refuseLocked(m, name, "define a place for");
-  return name;
+  const sym = symbolOf(m, name);
+  refuseLocked(m, sym, "define a place for");
+  return sym;
 }
 
 function defsetfShort(m: Machine, name: Value, updater: Value): Value {

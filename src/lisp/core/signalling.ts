@@ -26,7 +26,16 @@ import {
 } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { NIL, Sym } from "../symbol.ts";
-import { Cons, gatheringStream, Instance, itemsOf, Opaque, Stream, type Value } from "../values.ts";
+import {
+  Cons,
+  findKeyword,
+  gatheringStream,
+  Instance,
+  itemsOf,
+  Opaque,
+  Stream,
+  type Value,
+} from "../values.ts";
 
 export function defineSignalling(): void {
   defineFunction("MAKE-CONDITION type &rest initargs", (m, type, initargs) =>
@@ -114,16 +123,11 @@ export function designated(
 function conditionOf(m: Machine, type: Value, initargs: readonly Value[]): Instance {
   const cls = designatedClass(m, type);
   if (cls?.kind !== "condition")
-    return m.error("SIMPLE-TYPE-ERROR", {
-      DATUM: type,
-      "EXPECTED-TYPE": named("CONDITION"),
-      "FORMAT-CONTROL": m.string("~s does not name a condition"),
-      "FORMAT-ARGUMENTS": m.list([type]),
-    });
+    return m.typeError(type, "CONDITION", "~s does not name a condition", type);
   const made = new Instance(cls, new Array(cls.slots.length).fill(undefined));
   const given = [...initargs];
   for (const { key, init } of cls.defaultInitargs)
-    if (!initargs.some((item, index) => index % 2 === 0 && item === key)) given.push(key, init(m));
+    if (findKeyword(initargs, 0, key) < 0) given.push(key, init(m));
   cls.slots.forEach((slot, index) => {
     const at = given.findIndex(
       (item, position) => position % 2 === 0 && slot.initargs.includes(item as Sym),
@@ -204,19 +208,10 @@ function expandCheckType(whole: Cons, _: Opaque, m: Machine): Value {
 
 function checkFailed(m: Machine, place: Value, datum: Value, type: Value, text: Value): Value {
   const expected = text instanceof Str ? text.toString() : `of type ${m.show(type)}`;
-  const control =
-    `The value of ${m.show(place)} is ${m.show(datum)}, which is not ${expected}.`.replaceAll(
-      "~",
-      "~~",
-    );
-  const condition = makeCondition("SIMPLE-TYPE-ERROR", {
-    DATUM: datum,
-    "EXPECTED-TYPE": type,
-    "FORMAT-CONTROL": m.string(control),
-    "FORMAT-ARGUMENTS": NIL,
-  });
-  const report = `Give ${m.show(place)} a new value.`;
-  return offering(m, "STORE-VALUE", report, () => m.raise(condition));
+  const texts = [m.show(place), m.show(datum), expected].map((text) => m.string(text));
+  return offering(m, "STORE-VALUE", `Give ${m.show(place)} a new value.`, () =>
+    m.typeError(datum, type, "The value of ~a is ~a, which is not ~a.", ...texts),
+  );
 }
 
 // restart-case, restart-bind, and finding and invoking restarts.
@@ -336,14 +331,9 @@ function restartIn(m: Machine, value: Value): Restart {
 }
 
 function found(m: Machine, designated: Value): Restart {
-  const restart = findRestart(m, designated, null);
   return (
-    restart ??
-    m.raise(
-      makeCondition("CONTROL-ERROR", {
-        TEXT: m.string(`no restart ${m.show(designated)} is active`),
-      }),
-    )
+    findRestart(m, designated, null) ??
+    m.error("CONTROL-ERROR", { TEXT: `no restart ${m.show(designated)} is active` })
   );
 }
 

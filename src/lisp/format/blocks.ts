@@ -1,7 +1,8 @@
 /** Block directives: case `~(~)`, choice `~[~]`, iteration `~{~}`, justification `~<~>`, and `~^`. */
 
 import { printText, withLabels } from "../printer.ts";
-import { type BlockText, inBlock } from "../printer-pretty.ts";
+import type { BlockText } from "../printer-layout.ts";
+import { inBlock } from "../printer-pretty.ts";
 import { lowerCode, upperCode } from "../string.ts";
 import { NIL } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";

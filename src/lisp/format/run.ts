@@ -1,9 +1,10 @@
 /** Parses a control string into text and directives with matched brackets. */
 import { exceed, write } from "../budgets.ts";
 import type { Machine } from "../machine.ts";
-import { Char, Str } from "../string.ts";
+import { listItems } from "../sequences.ts";
+import { Char } from "../string.ts";
 import { NIL } from "../symbol.ts";
-import { Cons, Stream, type Value } from "../values.ts";
+import { Stream, type Value } from "../values.ts";
 
 export type Piece = string | Directive;
 
@@ -275,18 +276,11 @@ export class Run {
   }
 
   nextList(): Value[] {
-    const value = this.next();
-    const items: Value[] = [];
-    let at = value;
-    for (; at instanceof Cons; at = at.cdr) {
-      items.push(at.car);
-      if (items.length % 256 === 0) this.m.alloc(256);
-    }
-    return at === NIL ? items : this.m.typeError(at, "LIST");
+    return listItems(this.m, this.next());
   }
 
   fail(text: string): never {
-    this.m.error("GUILDHALL:FORMAT-ERROR", { TEXT: new Str(`error in format: ${text}`) });
+    this.m.error("GUILDHALL:FORMAT-ERROR", { TEXT: `error in format: ${text}` });
   }
 
   /** Repeats a character; refuses a count that exceeds the budget before allocating. */

@@ -1,10 +1,9 @@
 // Classes of a session. A redefinition makes a new version; the old one points to it, and objects are updated
 // on their next access.
-import { classNamed, findClass, plainSlot, sharedClass } from "../classes.ts";
+import { classNamed, findClass, mergeSlots, plainSlot, sharedClass } from "../classes.ts";
 import { conditionSlot, slotName } from "../conditions.ts";
 import type { Machine } from "../machine.ts";
 import { noteDefinition } from "../packages.ts";
-import { Str } from "../string.ts";
 import { keyword, type Sym } from "../symbol.ts";
 import { type Instance, LispClass, type Slot, type Value } from "../values.ts";
 import { forgetDispatch } from "./generics.ts";
@@ -71,31 +70,9 @@ function finalise(m: Machine, cls: LispClass, definition: ClassDefinition): void
   if (precedence === undefined)
     m.fail(`the superclasses of ${m.show(cls.name)} have an inconsistent order`);
   cls.precedence = precedence;
-  inheritSlots(cls);
+  const own = precedence.toReversed().map((one) => definitionOf(one)?.slots ?? []);
+  mergeSlots(cls, own.flat());
   cls.defaultInitargs = inheritInitargs(cls);
-}
-
-function inheritSlots(cls: LispClass): void {
-  const slots = new Map<Sym, Slot>();
-  for (const one of [...cls.precedence].reverse()) {
-    for (const slot of definitionOf(one)?.slots ?? []) {
-      const above = slots.get(slot.name);
-      slots.set(
-        slot.name,
-        above === undefined
-          ? slot
-          : {
-              ...slot,
-              initargs: [...new Set([...slot.initargs, ...above.initargs])],
-              init: slot.init ?? above.init,
-            },
-      );
-    }
-  }
-  cls.slots = [...slots.values()];
-  cls.slots.forEach((slot, index) => {
-    cls.slotIndex.set(slot.name, index);
-  });
 }
 
 function inheritInitargs(cls: LispClass): LispClass["defaultInitargs"] {
@@ -187,10 +164,7 @@ export function defineFailures(): void {
 }
 
 export function missingClass(m: Machine, name: Value): never {
-  return m.error("%MISSING-CLASS", {
-    NAME: name,
-    TEXT: new Str(`unknown class ${m.show(name)}`),
-  });
+  return m.error("%MISSING-CLASS", { NAME: name, TEXT: `unknown class ${m.show(name)}` });
 }
 
 /** An option, slot or initarg may be given once. */

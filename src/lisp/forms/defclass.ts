@@ -22,7 +22,22 @@ import { defineStandardGeneric } from "./standard-generics.ts";
 
 export function defineClassForms(): void {
   defineMacro("DEFCLASS", (whole, _, m) => expandClass(m, itemsOf(whole.cdr)));
-  defineFunction("%DEFINE-CLASS name supers slots default-initargs documentation", define);
+  defineFunction(
+    "%DEFINE-CLASS name supers slots default-initargs documentation",
+    (m, name: Sym, supers, slots, defaults, documentation) => {
+      refuseLocked(m, name, "define");
+      const described = itemsOf(slots).map(itemsOf);
+      const cls = defineClass(m, {
+        name,
+        supers: itemsOf(supers) as Sym[],
+        slots: described.map((slot) => slotOf(slot)),
+        defaultInitargs: initargsOf(defaults),
+        documentation: documentation instanceof Str ? documentation.toString() : null,
+      });
+      addAccessors(m, name, slots);
+      return cls;
+    },
+  );
   defineFunction("FIND-CLASS name &optional errorp environment", (m, name, errorp = T) => {
     const found = name instanceof Sym ? findClass(m, name) : undefined;
     if (found === undefined && errorp !== NIL) return missingClass(m, name);
@@ -134,27 +149,6 @@ export function expandSlot(m: Machine, slot: Value): Value {
 }
 
 // ---- definition
-
-function define(
-  m: Machine,
-  name: Sym,
-  supers: Value,
-  slots: Value,
-  defaults: Value,
-  documentation: Value,
-): Value {
-  refuseLocked(m, name, "define");
-  const described = itemsOf(slots).map(itemsOf);
-  const cls = defineClass(m, {
-    name,
-    supers: itemsOf(supers) as Sym[],
-    slots: described.map((slot) => slotOf(slot)),
-    defaultInitargs: initargsOf(defaults),
-    documentation: documentation instanceof Str ? documentation.toString() : null,
-  });
-  addAccessors(m, name, slots);
-  return cls;
-}
 
 export function initargsOf(defaults: Value): LispClass["defaultInitargs"] {
   return itemsOf(defaults).map((entry) => {

@@ -2,12 +2,12 @@
 // changes.
 import { classOf } from "../classes.ts";
 import { named } from "../define.ts";
+import { eqlKey } from "../equality.ts";
 import { Code, Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { noteDefinition, setFunction } from "../packages.ts";
-import { Char } from "../string.ts";
 import { NIL, Sym } from "../symbol.ts";
-import { Cons, Float, type LispClass, type Opaque, type Value } from "../values.ts";
+import { Cons, type LispClass, type Opaque, type Value } from "../values.ts";
 import {
   type Combination,
   combine,
@@ -191,12 +191,6 @@ const isAny = (specializer: Specializer | undefined): boolean =>
 
 const eqlKeys = (specializer: Specializer | undefined): unknown[] =>
   specializer?.kind === "eql" ? [eqlKey(specializer.value)] : [];
-
-/** The same key for `eql` values. */
-function eqlKey(value: Value): unknown {
-  if (value instanceof Float) return `float ${Object.is(value.value, -0) ? "-0" : value.value}`;
-  return value instanceof Char ? `char ${value.code}` : value;
-}
 
 function areAlike(a: Method, b: Method): boolean {
   if (

@@ -2,9 +2,8 @@
 import { designatedClass } from "../classes.ts";
 import { defineFunction, defineSetter, defineValues, named } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { Str } from "../string.ts";
 import { bool, keyword, NIL, type Sym, T } from "../symbol.ts";
-import { Cons, Instance, type LispClass, type Slot, type Value } from "../values.ts";
+import { Cons, findKeyword, Instance, type LispClass, type Slot, type Value } from "../values.ts";
 import { latestOf, missingClass, missingSupers, moveTo } from "./class-table.ts";
 import { applicableMethods, findGeneric } from "./generics.ts";
 import { defineStandardGeneric, isExtended } from "./standard-generics.ts";
@@ -91,16 +90,11 @@ function allocate(m: Machine, cls: LispClass): Instance {
 
 function withDefaults(m: Machine, cls: LispClass, given: Value[]): Value[] {
   if (cls.defaultInitargs.length === 0) return given;
-  const missing = cls.defaultInitargs.filter(({ key }) => !hasKey(given, key));
+  const missing = cls.defaultInitargs.filter(({ key }) => findKeyword(given, 0, key) < 0);
   return [...given, ...missing.flatMap(({ key, init }) => [key, init(m)])];
 }
 
-function hasKey(initargs: readonly Value[], key: Value): boolean {
-  for (let at = 0; at < initargs.length; at += 2) if (initargs[at] === key) return true;
-  return false;
-}
-
-/** Refuses initargs that neither fill a slot nor are accepted by an applicable method. */
+/** A keyword is valid if it fills a slot or an applicable method accepts it. */
 function refuseUnknown(
   m: Machine,
   object: Instance,
@@ -109,20 +103,18 @@ function refuseUnknown(
 ): void {
   if (initargs.length % 2 === 1)
     m.programError(`odd number of initialization arguments for ${m.show(object.cls.name)}`);
+  const allow = findKeyword(initargs, 0, allowOtherKeys);
+  if (allow >= 0 && initargs[allow + 1] !== NIL) return;
   for (let at = 0; at < initargs.length; at += 2) {
     const key = initargs[at] as Sym;
     if (key === allowOtherKeys || object.cls.slots.some((slot) => slot.initargs.includes(key)))
       continue;
-    if (allowsOthers(initargs) || generics.some((name) => isTakenBy(m, name, object, key)))
-      continue;
+    if (generics.some((name) => isTakenBy(m, name, object, key))) continue;
     m.programError(
       `${m.show(object.cls.name)} has no slot for the initialization argument ${m.show(key)}`,
     );
   }
 }
-
-const allowsOthers = (initargs: readonly Value[]): boolean =>
-  initargs.some((item, at) => at % 2 === 0 && item === allowOtherKeys && initargs[at + 1] !== NIL);
 
 function isTakenBy(m: Machine, name: Sym, object: Instance, key: Sym): boolean {
   const generic = findGeneric(m, name);
@@ -257,7 +249,7 @@ export function defineSlots(): void {
     (m, _, object, name) =>
       m.error("%MISSING-SLOT", {
         NAME: name,
-        TEXT: new Str(`no slot ${m.show(name)} in ${m.show(object)}`),
+        TEXT: `no slot ${m.show(name)} in ${m.show(object)}`,
       }),
   );
 }

@@ -5,6 +5,12 @@ import { NIL, Sym, T, words } from "../symbol.ts";
 import { Cons, Float, type Value } from "../values.ts";
 import { Clauses, hidden, type LoopPlan, noStep, readIteration } from "./loop-iteration.ts";
 
+interface Reading {
+  readonly clauses: Clauses;
+  readonly plan: LoopPlan;
+  readonly accumulators: Accumulators;
+}
+
 export function readLoop(forms: readonly Value[], m: Machine): LoopPlan {
   const clauses = new Clauses(forms, m);
   const plan: LoopPlan = {
@@ -18,20 +24,21 @@ export function readLoop(forms: readonly Value[], m: Machine): LoopPlan {
   };
   const accumulators = new Accumulators(plan);
   if (clauses.accept("NAMED")) plan.name = clauses.take("the loop's name");
-  while (!clauses.isAtEnd) readClause(clauses, plan, accumulators);
+  while (!clauses.isAtEnd) readClause({ clauses, plan, accumulators });
   if (accumulators.isContradictory)
     m.programError("LOOP cannot return what it gathers if ALWAYS, NEVER or THEREIS decide");
   plan.result = accumulators.result();
   return plan;
 }
 
-function readClause(clauses: Clauses, plan: LoopPlan, accumulators: Accumulators): void {
+function readClause(reading: Reading): void {
+  const { clauses, plan } = reading;
   if (clauses.accept("FOR", "AS")) readIteration(clauses, plan);
   else if (clauses.accept("WITH")) readWith(clauses, plan);
   else if (clauses.accept("REPEAT")) readRepeat(clauses, plan);
   else if (clauses.accept("INITIALLY")) plan.prologue.push(...clauses.compound("INITIALLY"));
   else if (clauses.accept("FINALLY")) plan.epilogue.push(...readFinally(clauses, plan));
-  else plan.body.push(...readAction(clauses, plan, accumulators));
+  else plan.body.push(...readAction(reading));
 }
 
 function readFinally(clauses: Clauses, plan: LoopPlan): Template[] {
@@ -88,47 +95,33 @@ function readRepeat(clauses: Clauses, plan: LoopPlan): void {
 }
 
 /** A clause of the body. `it` is the variable for the value of the surrounding condition, made on demand. */
-function readAction(
-  clauses: Clauses,
-  plan: LoopPlan,
-  accumulators: Accumulators,
-  it?: It,
-): Template[] {
+function readAction(reading: Reading, it?: It): Template[] {
+  const { clauses, plan, accumulators } = reading;
   const word = clauses.word();
+  const leave = (value: Template): Template => ["RETURN-FROM", plan.name, value];
   if (clauses.accept("DO", "DOING")) return clauses.compound("DO");
   if (clauses.accept("WHILE")) return [["IF", clauses.take("a test"), NIL, ["GO", "%LOOP-END"]]];
   if (clauses.accept("UNTIL")) return [["IF", clauses.take("a test"), ["GO", "%LOOP-END"]]];
   if (clauses.accept("WHEN", "IF"))
-    return [readCondition(clauses, plan, accumulators, (then, otherwise) => [then, otherwise])];
+    return [readCondition(reading, (then, otherwise) => [then, otherwise])];
   if (clauses.accept("UNLESS"))
-    return [readCondition(clauses, plan, accumulators, (then, otherwise) => [otherwise, then])];
-  if (clauses.accept("RETURN")) return [["RETURN-FROM", plan.name, takeForm(clauses, it)]];
-  if (clauses.accept("ALWAYS"))
-    return [
-      decide(accumulators, ["IF", clauses.take("a test"), NIL, ["RETURN-FROM", plan.name, NIL]]),
-    ];
-  if (clauses.accept("NEVER"))
-    return [decide(accumulators, ["IF", clauses.take("a test"), ["RETURN-FROM", plan.name, NIL]])];
+    return [readCondition(reading, (then, otherwise) => [otherwise, then])];
+  if (clauses.accept("RETURN")) return [leave(takeForm(clauses, it))];
+  if (clauses.accept("ALWAYS", "NEVER")) {
+    accumulators.decides = true;
+    const test = clauses.take("a test");
+    return [word === "ALWAYS" ? ["IF", test, NIL, leave(NIL)] : ["IF", test, leave(NIL)]];
+  }
   if (clauses.accept("THEREIS")) {
     accumulators.finds = true;
-    return [findOne(clauses, plan)];
+    const found = hidden("FOUND");
+    return [["LET", [[found, clauses.take("a test")]], ["IF", found, leave(found)]]];
   }
   if (word === undefined || !accumulations.has(word)) return clauses.refuseNext("a clause");
   clauses.take("a clause");
   const value = takeForm(clauses, it);
   const into = clauses.accept("INTO") ? clauses.take("a variable") : null;
   return accumulators.add(word, value, into, numberOf(clauses.type()), clauses);
-}
-
-function decide(accumulators: Accumulators, test: Template): Template {
-  accumulators.decides = true;
-  return test;
-}
-
-function findOne(clauses: Clauses, plan: LoopPlan): Template {
-  const found = hidden("FOUND");
-  const leave: Template = ["IF", found, ["RETURN-FROM", plan.name, found]];
-  return ["LET", [[found, clauses.take("a test")]], leave];
 }
 
 interface It {
@@ -143,15 +136,14 @@ function takeForm(clauses: Clauses, it: It | undefined): Value {
 }
 
 function readCondition(
-  clauses: Clauses,
-  plan: LoopPlan,
-  accumulators: Accumulators,
+  reading: Reading,
   order: (then: Template, otherwise: Template) => Template[],
 ): Template {
+  const { clauses } = reading;
   const test = clauses.take("a test");
   const it: It = { variable: hidden("IT"), isUsed: false };
-  const then = readJoined(clauses, plan, accumulators, it);
-  const otherwise = clauses.accept("ELSE") ? readJoined(clauses, plan, accumulators, it) : [];
+  const then = readJoined(reading, it);
+  const otherwise = clauses.accept("ELSE") ? readJoined(reading, it) : [];
   clauses.accept("END");
   const branches = order(["PROGN", ...then], ["PROGN", ...otherwise]);
   return it.isUsed
@@ -159,15 +151,10 @@ function readCondition(
     : ["IF", test, ...branches];
 }
 
-function readJoined(
-  clauses: Clauses,
-  plan: LoopPlan,
-  accumulators: Accumulators,
-  it: It,
-): Template[] {
-  const forms = readAction(clauses, plan, accumulators, it);
+function readJoined(reading: Reading, it: It): Template[] {
+  const forms = readAction(reading, it);
   // Only the first clause may say IT; later it is an ordinary variable.
-  while (clauses.accept("AND")) forms.push(...readAction(clauses, plan, accumulators));
+  while (reading.clauses.accept("AND")) forms.push(...readAction(reading));
   return forms;
 }
 
@@ -220,29 +207,22 @@ const extreme =
     ];
   };
 
-const collect: Accumulation = { kind: "list", take: gather("%LOOP-COLLECT") };
-const append: Accumulation = { kind: "list", take: gather("%LOOP-APPEND") };
-const nconc: Accumulation = { kind: "list", take: gather("%LOOP-NCONC") };
-const sum: Accumulation = {
-  kind: "number",
-  take: ({ variable }, value) => [["SETQ", variable, ["+", variable, value]]],
-};
-const count: Accumulation = {
-  kind: "number",
-  take: ({ variable }, value) => [["IF", value, ["SETQ", variable, ["1+", variable]]]],
-};
-const maximize: Accumulation = { kind: "extreme", take: extreme(">") };
-const minimize: Accumulation = { kind: "extreme", take: extreme("<") };
+const sum: Accumulation["take"] = ({ variable }, value) => [
+  ["SETQ", variable, ["+", variable, value]],
+];
+const count: Accumulation["take"] = ({ variable }, value) => [
+  ["IF", value, ["SETQ", variable, ["1+", variable]]],
+];
 
 const accumulations: ReadonlyMap<string, Accumulation> = new Map(
-  Object.entries({
-    "COLLECT COLLECTING": collect,
-    "APPEND APPENDING": append,
-    "NCONC NCONCING": nconc,
-    "SUM SUMMING": sum,
-    "COUNT COUNTING": count,
-    "MAXIMIZE MAXIMIZING": maximize,
-    "MINIMIZE MINIMIZING": minimize,
+  Object.entries<Accumulation>({
+    "COLLECT COLLECTING": { kind: "list", take: gather("%LOOP-COLLECT") },
+    "APPEND APPENDING": { kind: "list", take: gather("%LOOP-APPEND") },
+    "NCONC NCONCING": { kind: "list", take: gather("%LOOP-NCONC") },
+    "SUM SUMMING": { kind: "number", take: sum },
+    "COUNT COUNTING": { kind: "number", take: count },
+    "MAXIMIZE MAXIMIZING": { kind: "extreme", take: extreme(">") },
+    "MINIMIZE MINIMIZING": { kind: "extreme", take: extreme("<") },
   }).flatMap(([names, one]) => words(names).map((name) => [name, one] as const)),
 );
 

@@ -41,11 +41,42 @@ export function defineMethods(): void {
   defineMacro("DEFGENERIC", (whole, _, m) => expandGeneric(m, itemsOf(whole.cdr)));
   defineFunction(
     "%DEFINE-GENERIC name lambda-list combination precedence documentation",
-    defineGeneric,
+    (m, name, lambdaList, combination, precedence, documentation) => {
+      const shape = shapeOf(m, lambdaList);
+      const names = itemsOf(lambdaList).slice(0, shape.required);
+      const order = precedence === NIL ? names : itemsOf(precedence);
+      if (order.length !== names.length || names.some((one) => !order.includes(one)))
+        m.programError(
+          `the argument precedence order of ${m.show(name)} must name each argument once`,
+        );
+      const text = documentation instanceof Str ? documentation.toString() : null;
+      const generic = openGeneric(m, name, shape, text);
+      generic.shape = shape;
+      generic.fn.code.documentation = text;
+      generic.fn.code.lambdaList = lambdaList === NIL ? "" : m.show(lambdaList).slice(1, -1);
+      generic.order = order.map((one) => names.indexOf(one));
+      generic.combination = combinationOf(m, combination);
+      // A new definition replaces the methods of the old one, but not those of DEFMETHOD.
+      for (const method of generic.own) generic.remove(method);
+      generic.forget();
+      return generic.fn;
+    },
   );
   defineFunction(
     "%DEFINE-METHOD name qualifiers specializers lambda-list uses-next function",
-    defineMethod,
+    (m, name, qualifiers, specializers, lambdaList, usesNext, fn: Fn) => {
+      const shape = shapeOf(m, lambdaList);
+      const generic = openGeneric(m, name, shape);
+      refuseIncongruent(m, generic, shape);
+      fn.code.name = name;
+      return addMethod(generic, {
+        qualifiers: itemsOf(qualifiers),
+        specializers: itemsOf(specializers).map((specializer) => specializerOf(m, specializer)),
+        shape,
+        fn,
+        usesNext: usesNext !== NIL,
+      });
+    },
   );
   defineFunction("%OWN-METHODS generic methods", (m, generic, methods) => {
     genericOf(m, generic).own = itemsOf(methods).map((method) => methodOf(m, method));
@@ -56,7 +87,27 @@ export function defineMethods(): void {
     bool((next.content as NextMethod).run !== null),
   );
   defineMissing();
-  defineStandardGeneric("FIND-METHOD generic qualifiers specializers &optional errorp", findMethod);
+  defineStandardGeneric(
+    "FIND-METHOD generic qualifiers specializers &optional errorp",
+    (m, generic, qualifiers, specializers, errorp = named("T")) => {
+      const wanted = itemsOf(specializers).map((specializer) => specializerOf(m, specializer));
+      const names = itemsOf(qualifiers);
+      const { required } = genericOf(m, generic).shape;
+      if (wanted.length !== required)
+        m.fail(`${m.show(genericOf(m, generic).name)} has ${required} required parameters`);
+      const found = genericOf(m, generic).methods.find(
+        (method) =>
+          method.qualifiers.length === names.length &&
+          method.qualifiers.every((qualifier, index) => qualifier === names[index]) &&
+          method.specializers.every((specializer, index) => isSame(specializer, wanted[index])),
+      );
+      if (found === undefined && errorp !== NIL)
+        return m.fail(
+          `${m.show(genericOf(m, generic).name)} has no method ${m.show(list(qualifiers, specializers))}`,
+        );
+      return found?.handle ?? NIL;
+    },
+  );
   defineStandardGeneric("REMOVE-METHOD generic method", (m, generic, method) => {
     genericOf(m, generic).remove(methodOf(m, method));
     return generic;
@@ -225,32 +276,6 @@ function expandGeneric(
 
 // ---- definition
 
-function defineGeneric(
-  m: Machine,
-  name: Value,
-  lambdaList: Value,
-  combination: Value,
-  precedence: Value,
-  documentation: Value,
-): Value {
-  const shape = shapeOf(m, lambdaList);
-  const names = itemsOf(lambdaList).slice(0, shape.required);
-  const order = precedence === NIL ? names : itemsOf(precedence);
-  if (order.length !== names.length || names.some((one) => !order.includes(one)))
-    m.programError(`the argument precedence order of ${m.show(name)} must name each argument once`);
-  const text = documentation instanceof Str ? documentation.toString() : null;
-  const generic = openGeneric(m, name, shape, text);
-  generic.shape = shape;
-  generic.fn.code.documentation = text;
-  generic.fn.code.lambdaList = lambdaList === NIL ? "" : m.show(lambdaList).slice(1, -1);
-  generic.order = order.map((one) => names.indexOf(one));
-  generic.combination = combinationOf(m, combination);
-  // A new definition replaces the methods of the old one, but not those of DEFMETHOD.
-  for (const method of generic.own) generic.remove(method);
-  generic.forget();
-  return generic.fn;
-}
-
 function combinationOf(m: Machine, description: Value): Generic["combination"] {
   const [name = NIL, ...options] = itemsOf(description);
   if (name === NIL || name === named("STANDARD")) return standardCombination;
@@ -291,28 +316,6 @@ const lambdaListText = ({ required, optional, rest, keys }: Shape): string =>
     ...(rest ? ["&rest …"] : []),
     ...(keys === null ? [] : ["&key …"]),
   ].join(" ");
-
-function defineMethod(
-  m: Machine,
-  name: Value,
-  qualifiers: Value,
-  specializers: Value,
-  lambdaList: Value,
-  usesNext: Value,
-  fn: Fn,
-): Value {
-  const shape = shapeOf(m, lambdaList);
-  const generic = openGeneric(m, name, shape);
-  refuseIncongruent(m, generic, shape);
-  fn.code.name = name;
-  return addMethod(generic, {
-    qualifiers: itemsOf(qualifiers),
-    specializers: itemsOf(specializers).map((specializer) => specializerOf(m, specializer)),
-    shape,
-    fn,
-    usesNext: usesNext !== NIL,
-  });
-}
 
 export function addMethod(generic: Generic, parts: Omit<Method, "handle">): Opaque {
   const content: { method: Method | null } = { method: null };
@@ -377,9 +380,7 @@ function defineMissing(): void {
     (what: string) =>
     (m: Machine, generic: Value, args: Value[]): never =>
       m.error("%NO-METHOD", {
-        TEXT: new Str(
-          `${m.show(genericOf(m, generic).name)} has no ${what} method for ${args.map((arg) => m.show(arg)).join(" ")}`,
-        ),
+        TEXT: `${m.show(genericOf(m, generic).name)} has no ${what} method for ${args.map((arg) => m.show(arg)).join(" ")}`,
       });
   defineStandardGeneric("NO-APPLICABLE-METHOD generic &rest arguments", fail("applicable"));
   defineStandardGeneric("NO-NEXT-METHOD generic &rest arguments", fail("next"));
@@ -400,29 +401,4 @@ function methodOf(m: Machine, value: Value): Method {
       ? (value.content as { method: Method } | null)
       : null;
   return content?.method ?? m.typeError(value, "METHOD");
-}
-
-function findMethod(
-  m: Machine,
-  generic: Value,
-  qualifiers: Value,
-  specializers: Value,
-  errorp: Value = named("T"),
-): Value {
-  const wanted = itemsOf(specializers).map((specializer) => specializerOf(m, specializer));
-  const names = itemsOf(qualifiers);
-  const { required } = genericOf(m, generic).shape;
-  if (wanted.length !== required)
-    m.fail(`${m.show(genericOf(m, generic).name)} has ${required} required parameters`);
-  const found = genericOf(m, generic).methods.find(
-    (method) =>
-      method.qualifiers.length === names.length &&
-      method.qualifiers.every((qualifier, index) => qualifier === names[index]) &&
-      method.specializers.every((specializer, index) => isSame(specializer, wanted[index])),
-  );
-  if (found === undefined && errorp !== NIL)
-    return m.fail(
-      `${m.show(genericOf(m, generic).name)} has no method ${m.show(list(qualifiers, specializers))}`,
-    );
-  return found?.handle ?? NIL;
 }

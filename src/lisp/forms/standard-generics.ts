@@ -115,7 +115,18 @@ export function definePrintObject(): void {
     (m, object, stream) => printPlainly(m, object, outputOf(m, stream)),
     (m) => m.kept.set(objectPrinter, printByMethod),
   );
-  defineFunction("%PRINT-UNREADABLE object stream type body", printUnreadable);
+  // Without the identity, so that output is repeatable.
+  defineFunction("%PRINT-UNREADABLE object stream type body", (m, object, stream, type, body) => {
+    const to = outputOf(m, stream);
+    const name = type === NIL ? "" : m.show(m.call1(m.fn(named("TYPE-OF")), object));
+    write(m, to, `#<${name}`);
+    if (body !== NIL) {
+      if (name !== "") write(m, to, " ");
+      m.call0(body as Fn);
+    }
+    write(m, to, ">");
+    return NIL;
+  });
 }
 
 const printByMethod: ObjectPrinter = (m, object, stream) => {
@@ -139,23 +150,4 @@ function printPlainly(m: Machine, object: Value, stream: Stream): Value {
     else m.kept.set(objectPrinter, outside);
   }
   return object;
-}
-
-/** Prints no address of the object, so that output is the same in each run. */
-function printUnreadable(
-  m: Machine,
-  object: Value,
-  stream: Value,
-  type: Value,
-  body: Value,
-): Value {
-  const to = outputOf(m, stream);
-  const name = type === NIL ? "" : m.show(m.call1(m.fn(named("TYPE-OF")), object));
-  write(m, to, `#<${name}`);
-  if (body !== NIL) {
-    if (name !== "") write(m, to, " ");
-    m.call0(body as Fn);
-  }
-  write(m, to, ">");
-  return NIL;
 }

@@ -3,7 +3,7 @@ import { defineConstant, defineFunction, defineSetter, defineValues } from "../d
 import type { Machine } from "../machine.ts";
 import { badIndex, elements, fitting, listItems } from "../sequences.ts";
 import { char, Str } from "../string.ts";
-import { bool, cl, NIL, Sym, T } from "../symbol.ts";
+import { bool, cl, isTrue, NIL, Sym, T } from "../symbol.ts";
 import { expandType, upgradedType } from "../types.ts";
 import { Cons, Float, listOf, type Value, Vec, viewOf } from "../values.ts";
 import { codeOf } from "./strings.ts";
@@ -18,15 +18,9 @@ export function defineArrays(): void {
     "MAKE-ARRAY dimensions &key element-type initial-element initial-contents adjustable fill-pointer displaced-to displaced-index-offset",
     (m, dimensions, elementType, element, contents, adjustable, fill, target, offset) => {
       const dims = dimensionsOf(m, dimensions);
-      const wanted: Wanted = {
-        dims,
-        elementType: elementType ?? T,
-        element,
-        contents,
-        adjustable: isOn(adjustable),
-        fill,
-      };
-      return isOn(target) ? displaced(m, wanted, target as Value, offset) : makeArray(m, wanted);
+      const shape = { dims, adjustable: isTrue(adjustable), fill };
+      const wanted: Wanted = { ...shape, elementType: elementType ?? T, element, contents };
+      return isTrue(target) ? displaced(m, wanted, target as Value, offset) : makeArray(m, wanted);
     },
   );
   defineFunction("VECTOR &rest items", (m, items) => {
@@ -36,10 +30,6 @@ export function defineArrays(): void {
   defineAccess();
   defineShape();
   defineAdjusting();
-}
-
-function isOn(value: Value | undefined): boolean {
-  return value !== undefined && value !== NIL;
 }
 
 interface Wanted {
@@ -68,7 +58,7 @@ function makeArray(
       : vecOf(m, items, kind);
   if (made instanceof Vec && dims.length !== 1) made.dims = [...dims];
   made.adjustable = adjustable;
-  if (isOn(fill)) made.fill = fillOf(m, fill as Value, size);
+  if (isTrue(fill)) made.fill = fillOf(m, fill as Value, size);
   return made;
 }
 
@@ -84,11 +74,11 @@ function displaced(
   m: Machine,
   { dims, elementType, fill }: Wanted,
   shown: Value,
-  start: Value | undefined,
+  start: Value = 0,
 ): Value {
   const size = dims.reduce((product, dim) => product * dim, 1);
   const target = arrayOf(m, shown);
-  const offset = (start ?? 0) as number;
+  const offset = start as number;
   if (!(offset >= 0 && offset + size <= sizeOf(target)))
     return m.fail(
       `an array of ${size} elements from ${m.show(offset)} on does not fit into one of ${sizeOf(target)}`,
@@ -109,7 +99,7 @@ function displaced(
   }
   made.adjustable = true;
   made.displacement = { target, offset };
-  if (isOn(fill)) made.fill = fillOf(m, fill as Value, size);
+  if (isTrue(fill)) made.fill = fillOf(m, fill as Value, size);
   return made;
 }
 
@@ -150,7 +140,7 @@ function dimensionsOf(m: Machine, value: Value): number[] {
 function flatten(m: Machine, dims: readonly number[], contents: Value): Value[] {
   const [size, ...inner] = dims;
   if (size === undefined) return [contents];
-  const rows = elements(m, contents, undefined, undefined);
+  const rows = elements(m, contents);
   if (rows.length !== size)
     m.fail(`:initial-contents has ${rows.length} elements where the dimension is ${size}`);
   return inner.length === 0 ? [...rows] : rows.flatMap((row) => flatten(m, inner, row));
@@ -310,12 +300,12 @@ function defineAdjusting(): void {
       const elementType = old instanceof Str ? cl("CHARACTER") : old.elementType;
       const { adjustable } = old;
       const wanted = { dims, elementType, element, contents, adjustable, fill: undefined };
-      const isDisplaced = isOn(target);
+      const isDisplaced = isTrue(target);
       const made = (
         isDisplaced ? displaced(m, wanted, target as Value, offset) : makeArray(m, wanted)
       ) as LispArray;
       if (contents === undefined && !isDisplaced) copyCommon(m, old, made);
-      made.fill = isOn(fill) ? fillOf(m, fill as Value, sizeOf(made)) : old.fill;
+      made.fill = isTrue(fill) ? fillOf(m, fill as Value, sizeOf(made)) : old.fill;
       if (made.fill > sizeOf(made))
         return m.fail(
           `the fill pointer ${made.fill} does not fit an array of size ${sizeOf(made)}`,

@@ -2,6 +2,7 @@
 import { defineFunction, defineSetter, defineValues } from "../define.ts";
 import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
+import { symbolOf } from "../packages.ts";
 import {
   keyOf,
   listItems,
@@ -12,8 +13,7 @@ import {
   takeItems,
   testOf,
 } from "../sequences.ts";
-import { Str } from "../string.ts";
-import { bool, cl, NIL, Sym, words } from "../symbol.ts";
+import { bool, NIL, type Sym, words } from "../symbol.ts";
 import { Cons, type Value } from "../values.ts";
 
 export function defineLists(): void {
@@ -226,32 +226,25 @@ export function nconc(m: Machine, lists: readonly Value[]): Value {
 // member, association lists, property lists and sets.
 
 export function defineAlists(): void {
-  defineFunction("MEMBER item list &key key test test-not", (m, item, list, key, test, testNot) =>
-    findTail(m, list, matchItem(m, item, test, testNot, key)),
-  );
-  defineFunction("MEMBER-IF predicate list &key key", (m, predicate, list, key) =>
-    findTail(m, list, matchPredicate(m, predicate, key)),
-  );
-  defineFunction("MEMBER-IF-NOT predicate list &key key", (m, predicate, list, key) =>
-    findTail(m, list, matchPredicate(m, predicate, key, false)),
-  );
-  for (const [name, part] of [
-    ["ASSOC", (pair: Cons) => pair.car],
-    ["RASSOC", (pair: Cons) => pair.cdr],
-  ] as const) {
-    defineFunction(
-      `${name} item alist &key key test test-not`,
-      (m, item, alist, key, test, testNot) =>
-        findPair(m, alist, part, matchItem(m, item, test, testNot, key)),
-    );
-    defineFunction(`${name}-IF predicate alist &key key`, (m, predicate, alist, key) =>
-      findPair(m, alist, part, matchPredicate(m, predicate, key)),
-    );
-    defineFunction(`${name}-IF-NOT predicate alist &key key`, (m, predicate, alist, key) =>
-      findPair(m, alist, part, matchPredicate(m, predicate, key, false)),
-    );
-  }
+  defineLookup("MEMBER", findTail);
+  defineLookup("ASSOC", (m, alist, matches) => findPair(m, alist, (pair) => pair.car, matches));
+  defineLookup("RASSOC", (m, alist, matches) => findPair(m, alist, (pair) => pair.cdr, matches));
   definePropertyLists();
+}
+
+/** Defines NAME, NAME-IF and NAME-IF-NOT. */
+function defineLookup(
+  name: string,
+  find: (m: Machine, list: Value, matches: Match) => Value,
+): void {
+  defineFunction(`${name} item list ${keywords}`, (m, item, list, key, test, testNot) =>
+    find(m, list, matchItem(m, item, test, testNot, key)),
+  );
+  for (const wanted of [true, false])
+    defineFunction(
+      `${name}-IF${wanted ? "" : "-NOT"} predicate list &key key`,
+      (m, predicate, list, key) => find(m, list, matchPredicate(m, predicate, key, wanted)),
+    );
 }
 
 function findTail(m: Machine, list: Value, matches: Match): Value {
@@ -282,10 +275,7 @@ function definePropertyLists(): void {
       findProperty(m, plistOf(m, name), indicator)?.car ?? fallback,
   );
   defineSetter("GET value symbol indicator &optional default", (m, value, name, indicator) => {
-    const plist = plistOf(m, name);
-    const found = findProperty(m, plist, indicator);
-    if (found !== undefined) found.car = value;
-    else m.plists.set(name as Sym, m.list([indicator, value], plist));
+    m.plists.set(name as Sym, withProperty(m, plistOf(m, name), indicator, value));
     return value;
   });
   defineFunction("REMPROP symbol indicator", (m, name, indicator) => {
@@ -301,12 +291,7 @@ function definePropertyLists(): void {
     return value;
   });
   // The expansions of `remf` and `(setf getf)`; the place gets the first value.
-  defineFunction("%PUTF plist indicator value", (m, plist, indicator, value) => {
-    const found = findProperty(m, plist, indicator);
-    if (found === undefined) return m.list([indicator, value], plist);
-    found.car = value;
-    return plist;
-  });
+  defineFunction("%PUTF plist indicator value", withProperty);
   defineValues("%REMF plist indicator", (m, plist, indicator) => {
     const { plist: rest, found } = withoutProperty(m, plist, indicator);
     return m.values(rest, bool(found !== NIL));
@@ -314,7 +299,7 @@ function definePropertyLists(): void {
 }
 
 function plistOf(m: Machine, name: Value): Value {
-  return name instanceof Sym ? (m.plists.get(name) ?? NIL) : m.typeError(name, "SYMBOL");
+  return m.plists.get(symbolOf(m, name)) ?? NIL;
 }
 
 function findProperty(m: Machine, plist: Value, indicator: Value): Cons | undefined {
@@ -328,15 +313,17 @@ function findProperty(m: Machine, plist: Value, indicator: Value): Cons | undefi
   return at === NIL ? undefined : m.typeError(at, "LIST");
 }
 
+function withProperty(m: Machine, plist: Value, indicator: Value, value: Value): Value {
+  const found = findProperty(m, plist, indicator);
+  if (found === undefined) return m.list([indicator, value], plist);
+  found.car = value;
+  return plist;
+}
+
 function valueCell(m: Machine, cell: Cons, plist: Value): Cons {
   if (cell.cdr instanceof Cons) return cell.cdr;
   if (cell.cdr !== NIL) m.typeError(cell.cdr, "LIST");
-  return m.error("SIMPLE-TYPE-ERROR", {
-    DATUM: plist,
-    "EXPECTED-TYPE": cl("LIST"),
-    "FORMAT-CONTROL": new Str("malformed property list: ~s"),
-    "FORMAT-ARGUMENTS": m.list([plist]),
-  });
+  return m.typeError(plist, "LIST", "malformed property list: ~s", plist);
 }
 
 function withoutProperty(
@@ -389,8 +376,8 @@ export function defineSets(): void {
   ];
   defineSetFunction("SET-EXCLUSIVE-OR", (a, b, has, back) => differing(a, b, has, back).reverse());
   defineSetFunction("NSET-EXCLUSIVE-OR", differing);
-  defineFunction(`SUBSETP list1 list2 ${keywords}`, (m, list1, list2, key, test, testNot) => {
-    const has = membership(m, key, test, testNot, false);
+  defineFunction(`SUBSETP list1 list2 ${keywords}`, (m, list1, list2, ...how) => {
+    const has = membership(m, how);
     const b = listItems(m, list2);
     return bool(listItems(m, list1).every((item) => has(item, b)));
   });
@@ -402,9 +389,8 @@ function defineSetFunction(
   name: string,
   combine: (a: Value[], b: Value[], has: Has, back: Has) => Value[],
 ): void {
-  defineFunction(`${name} list1 list2 ${keywords}`, (m, list1, list2, key, test, testNot) => {
-    const has = membership(m, key, test, testNot, false);
-    const back = membership(m, key, test, testNot, true);
+  defineFunction(`${name} list1 list2 ${keywords}`, (m, list1, list2, ...how) => {
+    const [has, back] = [membership(m, how), membership(m, how, true)];
     return m.list(combine(listItems(m, list1), listItems(m, list2), has, back));
   });
 }
@@ -416,14 +402,12 @@ function addMissing(long: readonly Value[], short: readonly Value[], has: Has): 
 /** The test gets the element of the first list first; `isBack`: the item is from the second list. */
 function membership(
   m: Machine,
-  key: Value | undefined,
-  test: Value | undefined,
-  testNot: Value | undefined,
-  isBack: boolean,
+  [key = NIL, test, testNot]: readonly (Value | undefined)[],
+  isBack = false,
 ): Has {
   const holds = testOf(m, test, testNot);
   const part = keyOf(m, key);
-  if (holds === eql && (key === undefined || key === NIL)) return plainMembership(m);
+  if (holds === eql && key === NIL) return plainMembership(m);
   return (item, items) => {
     const wanted = part(item);
     m.tick(items.length);

@@ -15,7 +15,8 @@ import { streamTarget } from "../format/run.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { type Dispatch, dispatchOf, printInto, printText, withLabels } from "../printer.ts";
-import { inBlock, type Pretty } from "../printer-pretty.ts";
+import type { Pretty } from "../printer-layout.ts";
+import { inBlock } from "../printer-pretty.ts";
 import { Reader } from "../reader.ts";
 import { sliceText, spanOf } from "../sequences.ts";
 import { Str } from "../string.ts";
@@ -72,12 +73,7 @@ function definePrinters(): void {
 }
 
 /** Prints to a stream; inside a logical block the object's own parts may be broken, too. */
-function writeObject(
-  m: Machine,
-  object: Value,
-  stream: Value | undefined,
-  escapes?: boolean,
-): Value {
+function writeObject(m: Machine, object: Value, stream?: Value, escapes?: boolean): Value {
   const target = outputOf(m, stream);
   if (target.pretty === null) write(m, target, printText(m, object, escapes));
   else printInto(m, target.pretty, object, escapes);
@@ -263,6 +259,6 @@ function noForm(m: Machine, isError: Value, atEnd: Value): Value {
     ? atEnd
     : m.error("END-OF-FILE", {
         STREAM: new Stream(),
-        TEXT: new Str("the text ends where a form is expected"),
+        TEXT: "the text ends where a form is expected",
       });
 }

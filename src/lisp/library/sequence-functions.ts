@@ -5,17 +5,17 @@ import type { Machine } from "../machine.ts";
 import {
   elementAt,
   elements,
-  isSequence,
   keyOf,
   lengthOf,
   sequenceLike,
   setElementAt,
+  sizeOf,
   sliceText,
   spanOf,
   testOf,
 } from "../sequences.ts";
 import { Str } from "../string.ts";
-import { cl, NIL, T } from "../symbol.ts";
+import { cl, isTrue, NIL, T } from "../symbol.ts";
 import { Cons, type Value, Vec } from "../values.ts";
 import { nconc } from "./lists.ts";
 import { overwrite } from "./sequences.ts";
@@ -30,15 +30,15 @@ export function defineSequenceBuilding(): void {
   });
   defineFunction("SUBSEQ sequence start &optional end", subsequence);
   defineSetter("SUBSEQ value sequence start &optional end", (m, value, sequence, start, end) => {
-    replace(m, sequence, value, { start1: start, end1: end, start2: undefined, end2: undefined });
+    replace(m, sequence, value, [start, end]);
     return value;
   });
   defineFunction("COPY-SEQ sequence", (m, sequence) => subsequence(m, sequence, 0, undefined));
   defineFunction("REVERSE sequence", (m, sequence) =>
-    sequenceLike(m, sequence, [...elements(m, sequence, undefined, undefined)].reverse()),
+    sequenceLike(m, sequence, [...elements(m, sequence)].reverse()),
   );
   defineFunction("NREVERSE sequence", (m, sequence) => {
-    const items = [...elements(m, sequence, undefined, undefined)].reverse();
+    const items = [...elements(m, sequence)].reverse();
     if (!(sequence instanceof Cons)) {
       overwrite(sequence, items);
       return sequence;
@@ -49,38 +49,29 @@ export function defineSequenceBuilding(): void {
     const span = spanOf(m, start, end, lengthOf(m, sequence), sequence);
     m.tick(span.end - span.start);
     if (sequence instanceof Cons || sequence === NIL) {
-      const items = [...elements(m, sequence, undefined, undefined)].fill(
-        item,
-        span.start,
-        span.end,
-      );
-      overwrite(sequence, items);
+      overwrite(sequence, [...elements(m, sequence)].fill(item, span.start, span.end));
     } else for (let at = span.start; at < span.end; at += 1) setElementAt(m, sequence, at, item);
     return sequence;
   });
   defineFunction(
     "REPLACE sequence1 sequence2 &key start1 end1 start2 end2",
-    (m, target, source, start1, end1, start2, end2) => {
-      replace(m, target, source, { start1, end1, start2, end2 });
+    (m, target, source, ...spans) => {
+      replace(m, target, source, spans);
       return target;
     },
   );
   defineFunction("MAKE-SEQUENCE type size &key initial-element", (m, type, size, initial) => {
-    if (typeof size !== "number" || size < 0) return m.typeError(size, "UNSIGNED-BYTE");
-    m.alloc(size);
-    return sequenceOfType(
-      m,
-      type,
-      new Array<Value>(size).fill(initial ?? NIL),
-      initial === undefined,
-    );
+    const length = sizeOf(m, size);
+    m.alloc(length);
+    const items = new Array<Value>(length).fill(initial ?? NIL);
+    return sequenceOfType(m, type, items, initial === undefined);
   });
   defineFunction("CONCATENATE type &rest sequences", (m, type, sequences) => {
     if (type === cl("STRING") && sequences.every((sequence) => sequence instanceof Str))
       return joined(m, sequences);
     const items: Value[] = [];
     for (const sequence of sequences) {
-      const more = elements(m, sequence, undefined, undefined);
+      const more = elements(m, sequence);
       m.alloc(more.length >> 1);
       for (const item of more) items.push(item);
     }
@@ -129,24 +120,17 @@ function reverseInPlace(list: Cons): Value {
   return reversed;
 }
 
-interface Spans {
-  readonly start1: Value | undefined;
-  readonly end1: Value | undefined;
-  readonly start2: Value | undefined;
-  readonly end2: Value | undefined;
-}
-
 function replace(
   m: Machine,
   target: Value,
   source: Value,
-  { start1, end1, start2, end2 }: Spans,
+  [start1, end1, start2, end2]: readonly (Value | undefined)[],
 ): void {
   const span = spanOf(m, start1, end1, lengthOf(m, target), target);
   // A copy, because the two may be the same sequence.
   const items = elements(m, source, start2, end2).slice(0, span.end - span.start);
   if (target instanceof Cons) {
-    const all = [...elements(m, target, undefined, undefined)];
+    const all = [...elements(m, target)];
     all.splice(span.start, items.length, ...items);
     overwrite(target, all);
   } else for (const [at, item] of items.entries()) setElementAt(m, target, span.start + at, item);
@@ -160,11 +144,7 @@ function callAcross(
   limit = Number.POSITIVE_INFINITY,
 ): Value[] {
   const fn = m.fn(designator);
-  const columns = sequences.map((sequence) =>
-    isSequence(sequence)
-      ? elements(m, sequence, undefined, undefined)
-      : m.typeError(sequence, "SEQUENCE"),
-  );
+  const columns = sequences.map((sequence) => elements(m, sequence));
   const length = Math.min(limit, ...columns.map((column) => column.length));
   const results: Value[] = [];
   for (let at = 0; at < length; at += 1) {
@@ -175,12 +155,7 @@ function callAcross(
   return results;
 }
 
-function callAt(
-  m: Machine,
-  fn: ReturnType<Machine["fn"]>,
-  columns: readonly (readonly Value[])[],
-  at: number,
-): Value {
+function callAt(m: Machine, fn: Fn, columns: readonly (readonly Value[])[], at: number): Value {
   if (columns.length === 1) return m.call1(fn, columns[0]?.[at] as Value);
   return m.apply(
     fn,
@@ -191,26 +166,17 @@ function callAt(
 // mapcar and its variants, and functions that make functions.
 
 export function defineMapping(): void {
-  defineFunction("MAPCAR function list &rest more", (m, fn, list, more) =>
-    m.list(collect(m, m.fn(fn), [list, ...more], true)),
-  );
-  defineFunction("MAPLIST function list &rest more", (m, fn, list, more) =>
-    m.list(collect(m, m.fn(fn), [list, ...more], false)),
-  );
-  defineFunction("MAPCAN function list &rest more", (m, fn, list, more) =>
-    nconc(m, collect(m, m.fn(fn), [list, ...more], true)),
-  );
-  defineFunction("MAPCON function list &rest more", (m, fn, list, more) =>
-    nconc(m, collect(m, m.fn(fn), [list, ...more], false)),
-  );
-  defineFunction("MAPC function list &rest more", (m, fn, list, more) => {
-    collect(m, m.fn(fn), [list, ...more], true);
-    return list;
-  });
-  defineFunction("MAPL function list &rest more", (m, fn, list, more) => {
-    collect(m, m.fn(fn), [list, ...more], false);
-    return list;
-  });
+  for (const [name, byElement, result] of [
+    ["MAPCAR", true, (m, results) => m.list(results)],
+    ["MAPLIST", false, (m, results) => m.list(results)],
+    ["MAPCAN", true, nconc],
+    ["MAPCON", false, nconc],
+    ["MAPC", true, (_, _results, list) => list],
+    ["MAPL", false, (_, _results, list) => list],
+  ] satisfies [string, boolean, (m: Machine, results: Value[], list: Value) => Value][])
+    defineFunction(`${name} function list &rest more`, (m, fn, list, more) =>
+      result(m, collect(m, m.fn(fn), [list, ...more], byElement), list),
+    );
   defineFunction("IDENTITY object", (_, object) => object);
   defineFunction("CONSTANTLY value", (_, value) =>
     nativeFunction(cl("CONSTANTLY"), "&rest arguments", () => value),
@@ -253,131 +219,91 @@ function collect(m: Machine, fn: Fn, lists: Value[], byElement: boolean): Value[
 // reduce, quantifiers, search and sorting.
 
 export function defineSequenceReducing(): void {
-  defineFunction("REDUCE function sequence &key key from-end start end initial-value", reduce);
-  const isFalse = (answer: Value) => answer === NIL;
-  const isTrue = (answer: Value) => answer !== NIL;
-  defineQuantifier("EVERY", isFalse, () => NIL, T);
-  defineQuantifier("SOME", isTrue, (answer) => answer, NIL);
-  defineQuantifier("NOTANY", isTrue, () => NIL, T);
-  defineQuantifier("NOTEVERY", isFalse, () => T, NIL);
+  defineFunction(
+    "REDUCE function sequence &key key from-end start end initial-value",
+    (m, fn, sequence, key, fromEnd, start, end, initial) => {
+      const combine = m.fn(fn);
+      const part = keyOf(m, key);
+      const items = elements(m, sequence, start, end);
+      const isBackwards = isTrue(fromEnd);
+      if (items.length === 0) return initial ?? m.call0(combine);
+      const ordered = isBackwards ? items.toReversed() : items;
+      let result = initial ?? part(ordered[0] as Value);
+      for (let at = initial === undefined ? 1 : 0; at < ordered.length; at += 1) {
+        m.tick(1);
+        const item = part(ordered[at] as Value);
+        result = isBackwards ? m.call2(combine, item, result) : m.call2(combine, result, item);
+      }
+      return result;
+    },
+  );
+  defineQuantifier("EVERY", false, () => NIL, T);
+  defineQuantifier("SOME", true, (answer) => answer, NIL);
+  defineQuantifier("NOTANY", true, () => NIL, T);
+  defineQuantifier("NOTEVERY", false, () => T, NIL);
   defineFunction(
     "SEARCH sequence1 sequence2 &key from-end test test-not key start1 start2 end1 end2",
-    search,
+    (m, wanted, sequence, fromEnd, test, testNot, key, start1, start2, end1, end2) => {
+      const part = keyOf(m, key);
+      const left = elements(m, wanted, start1, end1).map(part);
+      const right = elements(m, sequence, start2, end2).map(part);
+      const holds = testOf(m, test, testNot);
+      const isBackwards = isTrue(fromEnd);
+      const last = right.length - left.length;
+      for (let step = 0; step <= last; step += 1) {
+        const at = isBackwards ? last - step : step;
+        let same = 0;
+        while (same < left.length && holds(left[same] as Value, right[at + same] as Value))
+          same += 1;
+        m.tick(same + 1);
+        if (same === left.length)
+          return at + spanOf(m, start2, end2, lengthOf(m, sequence), sequence).start;
+      }
+      return NIL;
+    },
   );
   for (const name of ["SORT", "STABLE-SORT"]) {
     defineFunction(`${name} sequence predicate &key key`, (m, sequence, predicate, key) => {
-      if (!isSequence(sequence)) return m.typeError(sequence, "SEQUENCE");
-      overwrite(
-        sequence,
-        sorted(m, elements(m, sequence, undefined, undefined), m.fn(predicate), key),
-      );
+      overwrite(sequence, sorted(m, elements(m, sequence), m.fn(predicate), key));
       return sequence;
     });
   }
 }
 
-function reduce(
-  m: Machine,
-  fn: Value,
-  sequence: Value,
-  key?: Value,
-  fromEnd?: Value,
-  start?: Value,
-  end?: Value,
-  initial?: Value,
-): Value {
-  const combine = m.fn(fn);
-  const part = keyOf(m, key);
-  const items = elements(m, sequence, start, end);
-  const isBackwards = fromEnd !== undefined && fromEnd !== NIL;
-  if (items.length === 0) return initial ?? m.call0(combine);
-  const ordered = isBackwards ? items.toReversed() : items;
-  let result = initial ?? part(ordered[0] as Value);
-  for (let at = initial === undefined ? 1 : 0; at < ordered.length; at += 1) {
-    m.tick(1);
-    const item = part(ordered[at] as Value);
-    result = isBackwards ? m.call2(combine, item, result) : m.call2(combine, result, item);
-  }
-  return result;
-}
-
 function defineQuantifier(
   name: string,
-  isDecided: (answer: Value) => boolean,
+  decides: boolean,
   result: (answer: Value) => Value,
   otherwise: Value,
 ): void {
   defineFunction(`${name} predicate sequence &rest more`, (m, predicate, sequence, more) => {
-    const columns = [sequence, ...more].map((one) =>
-      isSequence(one) ? elements(m, one, undefined, undefined) : m.typeError(one, "SEQUENCE"),
-    );
+    const columns = [sequence, ...more].map((one) => elements(m, one));
     const length = Math.min(...columns.map((column) => column.length));
     if (length === 0) return otherwise;
     const fn = m.fn(predicate);
     for (let at = 0; at < length; at += 1) {
       m.tick(1);
       const answer = callAt(m, fn, columns, at);
-      if (isDecided(answer)) return result(answer);
+      if ((answer !== NIL) === decides) return result(answer);
     }
     return otherwise;
   });
 }
 
-function search(
-  m: Machine,
-  wanted: Value,
-  sequence: Value,
-  fromEnd?: Value,
-  test?: Value,
-  testNot?: Value,
-  key?: Value,
-  start1?: Value,
-  start2?: Value,
-  end1?: Value,
-  end2?: Value,
-): Value {
-  const part = keyOf(m, key);
-  const left = elements(m, wanted, start1, end1).map(part);
-  const right = elements(m, sequence, start2, end2).map(part);
-  const holds = testOf(m, test, testNot);
-  const isBackwards = fromEnd !== undefined && fromEnd !== NIL;
-  const last = right.length - left.length;
-  for (let step = 0; step <= last; step += 1) {
-    const at = isBackwards ? last - step : step;
-    let same = 0;
-    while (same < left.length && holds(left[same] as Value, right[at + same] as Value)) same += 1;
-    m.tick(same + 1);
-    if (same === left.length)
-      return at + spanOf(m, start2, end2, lengthOf(m, sequence), sequence).start;
-  }
-  return NIL;
-}
-
-type Precedes = (a: Value, b: Value) => boolean;
-
-function precedes(m: Machine, fn: Fn): Precedes {
-  return (a, b) => {
-    m.tick(1);
-    return m.call2(fn, a, b) !== NIL;
-  };
-}
-
-function sorted(
-  m: Machine,
-  items: readonly Value[],
-  predicate: Fn,
-  key: Value | undefined,
-): Value[] {
+function sorted(m: Machine, items: readonly Value[], predicate: Fn, key: Value = NIL): Value[] {
   const quick =
-    (key === undefined || key === NIL) && items.every((item) => typeof item === "number")
+    key === NIL && items.every((item) => typeof item === "number")
       ? numberOrder(predicate)
       : undefined;
   m.tick(items.length);
   if (quick !== undefined) return [...(items as readonly number[])].sort(quick);
-  const before = precedes(m, predicate);
   const part = keyOf(m, key);
   const pairs = items.map((item) => ({ item, key: part(item) }));
-  return mergeSort(pairs, (a, b) => before(a.key, b.key)).map((pair) => pair.item);
+  const before = (a: { key: Value }, b: { key: Value }): boolean => {
+    m.tick(1);
+    return m.call2(predicate, a.key, b.key) !== NIL;
+  };
+  return mergeSort(pairs, before).map((pair) => pair.item);
 }
 
 function numberOrder(predicate: Fn): ((a: number, b: number) => number) | undefined {

@@ -1,6 +1,6 @@
 /** find, position, count, remove, substitute and their -IF forms, with all keywords. */
 import { defineFunction, type Native } from "../define.ts";
-import { eql } from "../equality.ts";
+import { eql, eqlKey } from "../equality.ts";
 import type { Machine } from "../machine.ts";
 import {
   elements,
@@ -14,89 +14,74 @@ import {
   spanOf,
   testOf,
 } from "../sequences.ts";
-import { Char, Str } from "../string.ts";
-import { NIL } from "../symbol.ts";
-import { Cons, Float, Ratio, type Value, Vec } from "../values.ts";
+import { type Char, Str } from "../string.ts";
+import { isTrue, NIL } from "../symbol.ts";
+import { Cons, type Value, Vec } from "../values.ts";
 
 export function defineSequences(): void {
-  defineMatching("FIND", "", "from-end start end", (m, matches, sequence, fromEnd, start, end) => {
+  defineMatching("FIND", "", part, (m, matches, sequence, [fromEnd, start, end]) => {
     const items = elements(m, sequence, start, end);
     const at = locate(items, matches, isTrue(fromEnd));
     return at < 0 ? NIL : (items[at] as Value);
   });
-  defineMatching(
-    "POSITION",
-    "",
-    "from-end start end",
-    (m, matches, sequence, fromEnd, start, end) => {
-      const at = locate(elements(m, sequence, start, end), matches, isTrue(fromEnd));
-      return at < 0 ? NIL : at + ((start as number | undefined) ?? 0);
-    },
-  );
-  defineMatching("COUNT", "", "from-end start end", (m, matches, sequence, fromEnd, start, end) => {
-    const items = elements(m, sequence, start, end);
+  defineMatching("POSITION", "", part, (m, matches, sequence, [fromEnd, start, end]) => {
+    const at = locate(elements(m, sequence, start, end), matches, isTrue(fromEnd));
+    return at < 0 ? NIL : at + ((start as number | undefined) ?? 0);
+  });
+  defineMatching("COUNT", "", part, (m, matches, sequence, [fromEnd, start, end]) => {
     let count = 0;
-    walk(items, isTrue(fromEnd), (item) => {
+    const note = (item: Value): boolean => {
       if (matches(item)) count += 1;
-      return true;
-    });
+      return false;
+    };
+    locate(elements(m, sequence, start, end), note, isTrue(fromEnd));
     return count;
   });
-  for (const name of ["REMOVE", "DELETE"]) {
-    defineMatching(
-      name,
-      "",
-      "from-end start end count",
-      (m, matches, sequence, fromEnd, start, end, count) => {
-        const { items, hits } = marked(m, matches, sequence, { fromEnd, start, end, count });
-        const kept: Value[] = [];
-        for (let at = 0; at < items.length; at += 1)
-          if (hits[at] === 0) kept.push(items[at] as Value);
-        return kept.length === items.length ? sequence : sequenceLike(m, sequence, kept);
-      },
-    );
-  }
-  for (const name of ["SUBSTITUTE", "NSUBSTITUTE"]) {
-    defineMatching(
-      name,
-      "new ",
-      "from-end start end count",
-      (m, matches, sequence, fromEnd, start, end, count, replacement) => {
-        const { items, hits } = marked(m, matches, sequence, { fromEnd, start, end, count });
-        const changed = items.map((item, at) => (hits[at] === 1 ? (replacement as Value) : item));
-        if (name === "SUBSTITUTE") return sequenceLike(m, sequence, changed);
-        overwrite(sequence, changed);
-        return sequence;
-      },
-    );
-  }
+  for (const name of ["REMOVE", "DELETE"])
+    defineMatching(name, "", `${part} count`, (m, matches, sequence, options) => {
+      const { items, hits } = marked(m, matches, sequence, options);
+      const kept: Value[] = [];
+      for (let at = 0; at < items.length; at += 1)
+        if (hits[at] === 0) kept.push(items[at] as Value);
+      return kept.length === items.length ? sequence : sequenceLike(m, sequence, kept);
+    });
+  for (const name of ["SUBSTITUTE", "NSUBSTITUTE"])
+    defineMatching(name, "new ", `${part} count`, (m, matches, sequence, options, replacement) => {
+      const { items, hits } = marked(m, matches, sequence, options);
+      const changed = items.map((item, at) => (hits[at] === 1 ? replacement : item));
+      if (name === "SUBSTITUTE") return sequenceLike(m, sequence, changed);
+      overwrite(sequence, changed);
+      return sequence;
+    });
   defineDuplicates();
 }
 
-type Work = (m: Machine, matches: Match, sequence: Value, ...rest: (Value | undefined)[]) => Value;
+const part = "from-end start end";
+
+type Options = readonly (Value | undefined)[];
 
 /** Defines NAME, NAME-IF and NAME-IF-NOT; `before` is a leading parameter, passed last. */
-function defineMatching(name: string, before: string, keys: string, work: Work): void {
+function defineMatching(
+  name: string,
+  before: string,
+  keys: string,
+  work: (m: Machine, matches: Match, items: Value, options: Options, first: Value) => Value,
+): void {
   const extra = before === "" ? 0 : 1;
   const keyCount = keys.split(" ").length;
-  const run = (
-    m: Machine,
-    matches: (key: Value | undefined) => Match,
-    args: (Value | undefined)[],
-  ): Value => {
+  const run = (m: Machine, matches: (key?: Value) => Match, args: Options): Value => {
     const sequence = args[1 + extra] as Value;
     if (!isSequence(sequence)) return m.typeError(sequence, "SEQUENCE");
-    // A call without keywords passes fewer arguments; each option keeps its position.
-    const options = Array.from({ length: keyCount }, (_, at) => args[2 + extra + at]);
-    return work(m, matches(args[2 + extra + keyCount]), sequence, ...options, args[0]);
+    const options = args.slice(2 + extra, 2 + extra + keyCount);
+    return work(m, matches(args[2 + extra + keyCount]), sequence, options, args[0] as Value);
   };
-  const plain = (m: Machine, ...args: (Value | undefined)[]) => {
+  const plain = (m: Machine, ...args: Options) => {
     const [test, testNot] = [args[3 + extra + keyCount], args[4 + extra + keyCount]];
     return run(m, (key) => matchItem(m, args[extra] as Value, test, testNot, key), args);
   };
   const byPredicate =
     (wanted: boolean) =>
-    (m: Machine, ...args: (Value | undefined)[]) =>
+    (m: Machine, ...args: Options) =>
       run(m, (key) => matchPredicate(m, args[extra] as Value, key, wanted), args);
   defineFunction(`${name} ${before}item sequence &key ${keys} key test test-not`, plain as Native);
   defineFunction(
@@ -109,47 +94,19 @@ function defineMatching(name: string, before: string, keys: string, work: Work):
   );
 }
 
-function isTrue(value: Value | undefined): boolean {
-  return value !== undefined && value !== NIL;
-}
-
-function walk(
-  items: readonly Value[],
-  isBackwards: boolean,
-  visit: (item: Value, at: number) => boolean,
-): void {
-  if (isBackwards) {
-    for (let at = items.length - 1; at >= 0; at -= 1) if (!visit(items[at] as Value, at)) return;
-  } else {
-    for (let at = 0; at < items.length; at += 1) if (!visit(items[at] as Value, at)) return;
-  }
-}
-
-function locate(items: readonly Value[], matches: Match, isBackwards: boolean): number {
-  let found = -1;
-  walk(items, isBackwards, (item, at) => {
-    if (!matches(item)) return true;
-    found = at;
-    return false;
-  });
-  return found;
-}
-
-interface Marking {
-  readonly fromEnd: Value | undefined;
-  readonly start: Value | undefined;
-  readonly end: Value | undefined;
-  readonly count: Value | undefined;
-}
+const locate = (items: readonly Value[], matches: Match, isBackwards: boolean): number =>
+  isBackwards
+    ? items.findLastIndex((item) => matches(item))
+    : items.findIndex((item) => matches(item));
 
 /** All items, with 1 for those that match: at most `count`, counted from the end if `fromEnd`. */
 function marked(
   m: Machine,
   matches: Match,
   sequence: Value,
-  { fromEnd, start, end, count }: Marking,
+  [fromEnd, start, end, count]: Options,
 ): { items: readonly Value[]; hits: Uint8Array } {
-  const items = elements(m, sequence, undefined, undefined);
+  const items = elements(m, sequence);
   const span = spanOf(m, start, end, items.length, sequence);
   const hits = new Uint8Array(items.length);
   let left = countLimit(m, count);
@@ -195,7 +152,7 @@ function defineDuplicates(): void {
       (m, sequence, key, test, testNot, start, end, fromEnd) => {
         const length = lengthOf(m, sequence);
         const span = spanOf(m, start, end, length, sequence);
-        const items = elements(m, sequence, undefined, undefined);
+        const items = elements(m, sequence);
         const part = keyOf(m, key);
         const keys = items.slice(span.start, span.end).map(part);
         const holds = testOf(m, test, testNot);
@@ -237,17 +194,10 @@ function repeatedEql(keys: readonly Value[], fromEnd: boolean): Set<number> {
   const dropped = new Set<number>();
   const seen = new Map<unknown, number>();
   keys.forEach((key, at) => {
-    const identity = identityOf(key);
+    const identity = eqlKey(key);
     const earlier = seen.get(identity);
     if (earlier !== undefined) dropped.add(fromEnd ? at : earlier);
     if (earlier === undefined || !fromEnd) seen.set(identity, at);
   });
   return dropped;
-}
-
-/** A JS value that is equal exactly if `eql` holds. */
-function identityOf(key: Value): unknown {
-  if (key instanceof Ratio) return `r${key.numerator}/${key.denominator}`;
-  if (key instanceof Char) return `c${key.code}`;
-  return key instanceof Float ? `f${Object.is(key.value, -0) ? "-0" : key.value}` : key;
 }

@@ -155,12 +155,7 @@ function stringSink(m: Machine, value: Value): Stream {
   });
 }
 
-function partOf(
-  m: Machine,
-  value: Value,
-  start: Value | undefined,
-  end: Value | undefined,
-): string {
+function partOf(m: Machine, value: Value, start?: Value, end?: Value): string {
   if (!(value instanceof Str)) return m.typeError(value, "STRING");
   if (start === undefined && end === undefined) return value.toString();
   const span = spanOf(m, start, end, value.length, value);
@@ -209,7 +204,7 @@ interface AtEnd {
 
 function endOfFile(m: Machine, stream: Stream, atEnd: AtEnd): Value {
   if (!atEnd.isError) return atEnd.value;
-  return m.error("END-OF-FILE", { STREAM: stream, TEXT: new Str("end of file") });
+  return m.error("END-OF-FILE", { STREAM: stream, TEXT: "end of file" });
 }
 
 const atEndOf = (isError: Value = T, value: Value = NIL): AtEnd => ({

@@ -1,7 +1,8 @@
 /** Strings: case, trimming, comparison, parsing of integers. */
 import { defineConstant, defineFunction, defineSetter, defineValues } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { elements, indexBeyond, spanOf, textOf } from "../sequences.ts";
+import { bigDigits } from "../rationals.ts";
+import { elements, indexBeyond, sizeOf, sliceText, spanOf, textOf } from "../sequences.ts";
 import {
   Char,
   char,
@@ -25,11 +26,10 @@ export function defineStrings(): void {
     value instanceof Str ? value : m.string(textOf(m, value)),
   );
   defineFunction("MAKE-STRING size &key initial-element element-type", (m, size, initial) => {
-    if (typeof size !== "number" || size < 0) return m.typeError(size, "UNSIGNED-BYTE");
-    m.alloc((size >> 3) + 1);
-    return new Str(
-      String.fromCodePoint(initial === undefined ? 0 : codeOf(m, initial)).repeat(size),
-    );
+    const length = sizeOf(m, size);
+    m.alloc((length >> 3) + 1);
+    const code = initial === undefined ? 0 : codeOf(m, initial);
+    return new Str(String.fromCodePoint(code).repeat(length));
   });
   for (const name of ["CHAR", "SCHAR"]) {
     defineFunction(`${name} string index`, (m, string, index) =>
@@ -52,8 +52,8 @@ function stringOf(m: Machine, value: Value): Str {
 
 function indexIn(m: Machine, string: Value, index: Value): number {
   const { capacity } = stringOf(m, string);
-  if (typeof index !== "number" || index < 0) return m.typeError(index, "UNSIGNED-BYTE");
-  return index < capacity ? index : indexBeyond(m, string, index, capacity);
+  const at = sizeOf(m, index);
+  return at < capacity ? at : indexBeyond(m, string, at, capacity);
 }
 
 /** A string designator as a string. */
@@ -88,8 +88,8 @@ function changed(
   m: Machine,
   string: Str,
   change: CaseChange,
-  start: Value | undefined,
-  end: Value | undefined,
+  start?: Value,
+  end?: Value,
 ): number[] {
   const { length } = string;
   const span = spanOf(m, start, end, length, string);
@@ -113,17 +113,13 @@ function defineTrimming(): void {
   ];
   for (const [name, left, right] of sides) {
     defineFunction(`${name} character-bag string`, (m, bag, value) => {
-      const codes = new Set(elements(m, bag, undefined, undefined).map((item) => codeOf(m, item)));
+      const codes = new Set(elements(m, bag).map((item) => codeOf(m, item)));
       const string = designated(m, value);
       let [start, end] = [0, string.length];
       if (left) while (start < end && codes.has(string.codeAt(start))) start += 1;
       if (right) while (end > start && codes.has(string.codeAt(end - 1))) end -= 1;
       m.tick(string.length >> 2);
-      return m.string(
-        Array.from({ length: end - start }, (_, at) =>
-          String.fromCodePoint(string.codeAt(start + at)),
-        ).join(""),
-      );
+      return m.string(sliceText(string, start, end));
     });
   }
 }
@@ -154,21 +150,12 @@ function define(
   defineFunction(
     `${name} string1 string2 &key start1 end1 start2 end2`,
     (m, a, b, start1, end1, start2, end2) => {
-      if (
-        isEquality &&
-        a instanceof Str &&
-        b instanceof Str &&
-        start1 === undefined &&
-        end1 === undefined &&
-        start2 === undefined &&
-        end2 === undefined &&
-        a.length !== b.length
-      )
-        return NIL;
       const [left, right] = [designated(m, a), designated(m, b)];
       const span1 = spanOf(m, start1, end1, left.length, left);
       const span2 = spanOf(m, start2, end2, right.length, right);
-      const common = Math.min(span1.end - span1.start, span2.end - span2.start);
+      const [length1, length2] = [span1.end - span1.start, span2.end - span2.start];
+      if (isEquality && length1 !== length2) return NIL;
+      const common = Math.min(length1, length2);
       m.tick(common >> 2);
       let same = 0;
       while (
@@ -179,7 +166,7 @@ function define(
       const order =
         same < common
           ? fold(left.codeAt(span1.start + same)) - fold(right.codeAt(span2.start + same))
-          : span1.end - span1.start - (span2.end - span2.start);
+          : length1 - length2;
       if (!holds(order)) return NIL;
       return isEquality ? T : span1.start + same;
     },
@@ -205,35 +192,22 @@ function defineParsing(): void {
       const first = at;
       while (at < span.end && digitWeight(string.codeAt(at), base) !== undefined) at += 1;
       m.checkBits((at - first) * Math.log2(base));
-      const digits = Array.from({ length: at - first }, (_, index) => string.codeAt(first + index));
+      const digits = sliceText(string, first, at).toUpperCase();
       let rest = at;
       while (rest < span.end && blank.has(string.codeAt(rest))) rest += 1;
       const isClean = digits.length > 0 && rest === span.end;
       if (!isClean && junkAllowed === NIL) {
         return m.error("PARSE-ERROR", {
-          TEXT: new Str(
-            `there is ${digits.length === 0 ? "no integer" : "junk after the integer"} in ${m.show(string)}`,
-          ),
+          TEXT: `there is ${digits.length === 0 ? "no integer" : "junk after the integer"} in ${m.show(string)}`,
         });
       }
-      if (digits.length === 0) return m.values(NIL, at);
-      const size = integerOf(digits, base);
+      if (digits === "") return m.values(NIL, at);
+      const size = bigDigits(digits, base);
       return m.values(integer(sign === 45 ? -size : size), junkAllowed === NIL ? rest : at);
     },
   );
 }
 
-/** Divides and conquers, so that long numbers do not take quadratic time. */
-function integerOf(digits: readonly number[], base: number): bigint {
-  if (digits.length > 8) {
-    const half = digits.length >> 1;
-    return (
-      integerOf(digits.slice(0, -half), base) * BigInt(base) ** BigInt(half) +
-      integerOf(digits.slice(-half), base)
-    );
-  }
-  return BigInt(digits.reduce((sum, code) => sum * base + (digitWeight(code, base) ?? 0), 0));
-}
 // Characters: kinds, case, codes, names and comparison.
 
 export function defineCharacters(): void {
@@ -274,8 +248,8 @@ export function defineCharacters(): void {
   defineFunction("DIGIT-CHAR weight &optional radix", (m, weight, radix = 10) => {
     const limit = radixOf(m, radix);
     if (typeof weight === "bigint") return NIL;
-    if (typeof weight !== "number" || weight < 0) return m.typeError(weight, "UNSIGNED-BYTE");
-    return weight < limit ? char(weight.toString(36).toUpperCase().charCodeAt(0)) : NIL;
+    const digit = sizeOf(m, weight);
+    return digit < limit ? char(digit.toString(36).toUpperCase().charCodeAt(0)) : NIL;
   });
   compareAs("CHAR", ["=", "/=", "<", ">", "<=", ">="], (code) => code);
   compareAs(

@@ -15,6 +15,7 @@ import {
   noteDefinition,
   packageVariable,
   refuseLocked,
+  symbolOf,
 } from "../packages.ts";
 import { offering } from "../restarts.ts";
 import { textOf } from "../sequences.ts";
@@ -107,7 +108,7 @@ function getPackage(m: Machine, designator: Value): Package {
   if (found !== undefined) return found;
   return m.error("PACKAGE-ERROR", {
     PACKAGE: designator,
-    TEXT: new Str(`unknown package ${m.show(designator)}`),
+    TEXT: `unknown package ${m.show(designator)}`,
   });
 }
 
@@ -117,7 +118,7 @@ function ownPackage(m: Machine, designator: Value): Package {
   if (found.locked)
     m.error("GUILDHALL:PACKAGE-LOCK-VIOLATION", {
       PACKAGE: found,
-      TEXT: new Str(`the package ${found.name} is locked`),
+      TEXT: `the package ${found.name} is locked`,
     });
   return found;
 }
@@ -223,7 +224,7 @@ function symbolsOf(pkg: Package, kind: string): Sym[] {
 }
 
 function symbolList(m: Machine, symbols: Value): Sym[] {
-  return listed(symbols).map((item) => (item instanceof Sym ? item : m.typeError(item, "SYMBOL")));
+  return listed(symbols).map((item) => symbolOf(m, item));
 }
 
 function conflict(m: Machine, pkg: Package, name: string, other: Package): never {
@@ -235,7 +236,7 @@ function conflict(m: Machine, pkg: Package, name: string, other: Package): never
 }
 
 function fault(m: Machine, pkg: Package, text: string): never {
-  return m.error("PACKAGE-ERROR", { PACKAGE: pkg, TEXT: new Str(text) });
+  return m.error("PACKAGE-ERROR", { PACKAGE: pkg, TEXT: text });
 }
 
 // Queries about symbols and packages.
@@ -249,10 +250,6 @@ export function defineSymbols(): void {
   });
   defineInterning();
   definePackageQuestions();
-}
-
-function symbolOf(m: Machine, value: Value): Sym {
-  return value instanceof Sym ? value : m.typeError(value, "SYMBOL");
 }
 
 /** Keywords share one home package; a session sees its own KEYWORD. */

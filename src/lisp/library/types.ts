@@ -1,7 +1,7 @@
-/** typep, type-of, coerce, deftype and the predicates. */
+/** typep, subtypep, type-of, coerce, deftype and the predicates. */
 
 import { classOf } from "../classes.ts";
-import { defineFunction } from "../define.ts";
+import { defineFunction, defineValues } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { isNumber, toDouble } from "../numbers.ts";
@@ -9,17 +9,19 @@ import { noteDefinition, refuseLocked } from "../packages.ts";
 import { elements, isSequence, stringOf, vectorOf } from "../sequences.ts";
 import { Char, char, Str } from "../string.ts";
 import { bool, cl, NIL, Sym, sharedKeywords, T, words } from "../symbol.ts";
-import { expandType, isAtomicType, sessionTypes, typep, unknownType } from "../types.ts";
+import { expandType, sessionTypes, typep, unknownType } from "../types.ts";
 import { Cons, Float, Instance, itemsOf, listOf, Ratio, type Value, Vec } from "../values.ts";
 import { findCharacter } from "./strings.ts";
+import { isSubtype } from "./subtypes.ts";
 
 export function defineTypes(): void {
   defineFunction("TYPEP object type &optional environment", (m, object, type) =>
     bool(typep(m, object, type)),
   );
-  // For `subtypep` of the prelude.
-  defineFunction("%EXPAND-TYPE type", (m, type) => expandType(m, type));
-  defineFunction("%ATOMIC-TYPE-P name", (_, name: Sym) => bool(isAtomicType(name)));
+  defineValues("SUBTYPEP type1 type2 &optional environment", (m, type1, type2) => {
+    const answer = isSubtype(m, type1, type2);
+    return m.values(bool(answer === "yes"), bool(answer !== "unknown"));
+  });
   defineFunction("TYPE-OF object", (m, object) => typeOf(m, object));
   defineFunction("COERCE object type", coerce);
   for (const [name, type] of predicates) {
@@ -99,7 +101,7 @@ function coerce(m: Machine, value: Value, type: Value): Value {
   }
   if (typep(m, value, expanded)) return value;
   if (sequences.has(name) && isSequence(value))
-    return sequenceOfType(m, expanded, elements(m, value, undefined, undefined));
+    return sequenceOfType(m, expanded, elements(m, value));
   if (name === "CHARACTER") return findCharacter(value) ?? cannot(m, value, type);
   if (name === "FUNCTION") return m.fn(value);
   if (name === "AND" && expanded instanceof Cons)
@@ -108,21 +110,10 @@ function coerce(m: Machine, value: Value, type: Value): Value {
 }
 
 function cannot(m: Machine, value: Value, type: Value): never {
-  const control = new Str("~s can't be converted to type ~s.");
-  m.error("SIMPLE-TYPE-ERROR", {
-    DATUM: value,
-    "EXPECTED-TYPE": type,
-    "FORMAT-CONTROL": control,
-    "FORMAT-ARGUMENTS": m.list([value, type]),
-  });
+  m.typeError(value, type, "~s can't be converted to type ~s.", value, type);
 }
 
 // The result types of `concatenate`, `map`, `coerce`, `make-sequence` and `merge`.
-
-type Wanted =
-  | { readonly kind: "list" }
-  | { readonly kind: "vector"; readonly elementType: Sym }
-  | { readonly kind: "string" };
 
 const strings = new Set(["STRING", "SIMPLE-STRING", "BASE-STRING", "SIMPLE-BASE-STRING"]);
 const vectors = new Set(["VECTOR", "SIMPLE-VECTOR", "ARRAY", "SIMPLE-ARRAY"]);
@@ -136,20 +127,13 @@ export function sequenceOfType(
   items: readonly Value[],
   isBlank = false,
 ): Value {
-  const wanted = wantedOf(m, type);
+  const elementType = elementTypeOf(m, type);
   checkLength(m, type, items.length);
-  switch (wanted.kind) {
-    case "list":
-      return m.list(items);
-    case "string":
-      return stringOf(m, isBlank ? items.map(() => char(0)) : items);
-    case "vector":
-      return vectorOf(
-        m,
-        isBlank ? items.map(() => 0) : checkBits(m, items, wanted.elementType),
-        wanted.elementType,
-      );
-  }
+  if (elementType === null) return m.list(items);
+  if (elementType.name === "CHARACTER")
+    return stringOf(m, isBlank ? items.map(() => char(0)) : items);
+  const contents = isBlank ? items.map(() => 0) : checkBits(m, items, elementType);
+  return vectorOf(m, contents, elementType);
 }
 
 function checkBits(m: Machine, items: readonly Value[], elementType: Sym): readonly Value[] {
@@ -158,20 +142,26 @@ function checkBits(m: Machine, items: readonly Value[], elementType: Sym): reado
   return items;
 }
 
-function wantedOf(m: Machine, type: Value): Wanted {
+/** Null for lists. */
+function elementTypeOf(m: Machine, type: Value): Sym | null {
   const expanded = expandType(m, type);
   const head = expanded instanceof Cons ? expanded.car : expanded;
   const name = head instanceof Sym ? head.name : "";
   const [, element] = itemsOf(expanded);
-  if (name === "LIST" || name === "CONS" || name === "NULL") return { kind: "list" };
-  if (strings.has(name)) return { kind: "string" };
-  if (bits.has(name)) return { kind: "vector", elementType: cl("BIT") };
+  if (name === "LIST" || name === "CONS" || name === "NULL") return null;
+  if (strings.has(name)) return cl("CHARACTER");
+  if (bits.has(name)) return cl("BIT");
   if (name === "") return unknownType(m, type);
-  if (!vectors.has(name)) return badSequenceType(m, type);
-  if (name === "SIMPLE-VECTOR" || !(element instanceof Sym))
-    return { kind: "vector", elementType: T };
-  if (characters.has(element.name)) return { kind: "string" };
-  return { kind: "vector", elementType: element.name === "BIT" ? element : T };
+  if (!vectors.has(name))
+    return m.typeError(
+      type,
+      "SEQUENCE",
+      "~s is not a sequence type; use LIST, VECTOR or STRING",
+      type,
+    );
+  if (name === "SIMPLE-VECTOR" || !(element instanceof Sym)) return T;
+  if (characters.has(element.name)) return cl("CHARACTER");
+  return element.name === "BIT" ? element : T;
 }
 
 /** The required length, given by `(vector t 3)`, `(string 3)` and NULL. */
@@ -185,25 +175,7 @@ function checkLength(m: Machine, type: Value, length: number): void {
     (name === "NULL" && length > 0) ||
     (name === "CONS" && length === 0) ||
     (typeof expected === "number" && expected !== length);
-  if (isWrong) {
-    const text = `a sequence of length ${length} is not of type ~s`;
-    m.error("SIMPLE-TYPE-ERROR", {
-      DATUM: length,
-      "EXPECTED-TYPE": type,
-      "FORMAT-CONTROL": new Str(text),
-      "FORMAT-ARGUMENTS": m.list([type]),
-    });
-  }
-}
-
-function badSequenceType(m: Machine, type: Value): never {
-  const control = new Str("~s is not a sequence type; use LIST, VECTOR or STRING");
-  m.error("SIMPLE-TYPE-ERROR", {
-    DATUM: type,
-    "EXPECTED-TYPE": cl("SEQUENCE"),
-    "FORMAT-CONTROL": control,
-    "FORMAT-ARGUMENTS": m.list([type], NIL),
-  });
+  if (isWrong) m.typeError(length, type, `a sequence of length ${length} is not of type ~s`, type);
 }
 
 // `deftype`.

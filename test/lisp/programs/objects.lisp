@@ -258,3 +258,5 @@ Classes, generic functions and methods.
 (defmethod total + ((x integer)) x)
 (defmethod total + ((x number)) 1)
 (list (parts 5) (total 5))
+;; --- a specializer that is a ratio
+(progn (defgeneric half-p (x)) (defmethod half-p ((x (eql 1/2))) :half) (defmethod half-p ((x t)) :other) (list (half-p (/ 2 4)) (half-p 1/3) (half-p 0.5d0)))

@@ -98,3 +98,9 @@
 (let ((*print-length* 2) (*print-pretty* t)) (with-output-to-string (s) (pprint-fill s '(a b c d))))
 ;; --- pprint dispatch tables
 (let ((*print-pprint-dispatch* (copy-pprint-dispatch)) (*print-pretty* t)) (set-pprint-dispatch '(cons (eql money)) (lambda (stream object) (format stream "$~a" (second object)))) (list (prin1-to-string '(money 5)) (prin1-to-string '(a (money 7))) (nth-value 1 (pprint-dispatch 'other)) (let ((*print-pretty* nil)) (prin1-to-string '(money 5)))))
+;; --- readable output has all lines, whatever *print-lines* is
+(let ((*print-lines* 1) (*print-pretty* t) (*print-right-margin* 12)) (list (equal '(11111 22222 33333 44444) (read-from-string (write-to-string '(11111 22222 33333 44444) :readably t))) (write-to-string '(11111 22222 33333 44444))))
+;; --- readable symbols are read back by the standard syntax
+(let ((*readtable* (copy-readtable))) (mapcar (lambda (how) (setf (readtable-case *readtable*) how) (let ((text (write-to-string '|abc| :readably t))) (let ((*readtable* (copy-readtable nil))) (symbol-name (read-from-string text))))) '(:upcase :downcase :preserve :invert)))
+;; --- the library works under every readtable case
+(let ((*readtable* (copy-readtable))) (setf (readtable-case *readtable*) :preserve) (list (boole boole-and 12 10) (mask-field (byte 2 1) 7) (ldb-test (byte 2 1) 7) (multiple-value-list (fround 5d0 2d0))))

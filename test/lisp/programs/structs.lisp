@@ -104,3 +104,5 @@ DEFSTRUCT and what it makes.
 (defpackage "ELSEWHERE" (:use)) (defstruct (plain (:conc-name nil)) elsewhere::size) (list (elsewhere::size (make-plain :size 3)))
 ;; --- a character as conc-name
 (defstruct (spot (:conc-name #\X)) place) (xplace (make-spot :place 1))
+;; --- an empty prefix interns accessors in the current package
+(progn (defpackage :slot-home (:export #:sh-a)) (defstruct (empty-prefix (:conc-name "")) slot-home::sh-b) (let ((made (make-empty-prefix :sh-b 5))) (list (sh-b made) (fboundp 'slot-home::sh-b))))
