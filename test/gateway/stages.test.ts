@@ -493,6 +493,17 @@ test("the time that a toolkit takes to load its code is not recorded as the tool
   await hall.close();
 });
 
+test("a tool that is known is called while its server is still being discovered", async () => {
+  const box = createToolkit(
+    "box",
+    { run: { run: () => ok } },
+    { looking: () => new Promise(() => {}) },
+  );
+  const hall = await createHall({ toolkits: [box], log: createLog({ level: "silent" }) });
+  expect(await hall.call("box.run")).toMatchObject(ok);
+  await hall.close();
+});
+
 test("calls of one read share a look at the ledger; the next read sees what was taken back", async () => {
   let looks = 0;
   let held: string | undefined;

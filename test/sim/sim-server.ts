@@ -74,7 +74,8 @@ export function configOf(
 ): Extract<ServerConfig, { readonly type: "stdio" }> {
   return {
     type: "stdio",
-    command: "simulated",
+    // Looked for, but never started.
+    command: process.execPath,
     args: [name],
     env: {},
     start: "lazy",

@@ -1,8 +1,7 @@
 /** Timers by the time they are due; of those due at once, the lowest priority is first. */
 export class Timers {
+  /** Cancelled ones stay until they are first. */
   readonly #heap: Timer[] = [];
-  readonly #set = new Map<number, Timer>();
-  #lastId = 0;
 
   /** When the next one is due. */
   get nextAt(): number {
@@ -11,90 +10,77 @@ export class Timers {
 
   /** Of these, the ones that the hall has set. */
   ofHall(): readonly Timer[] {
-    return [...this.#set.values()].filter(({ isOfHall }) => isOfHall);
+    return this.#heap.filter(({ isOfHall, isCancelled }) => isOfHall && !isCancelled);
   }
 
-  add(given: Omit<Timer, "id">): number {
-    const id = ++this.#lastId;
-    const timer = { ...given, id };
-    this.#set.set(id, timer);
-    this.#heap.push(timer);
-    this.#rise(this.#heap.length - 1);
-    return id;
+  add(timer: Timer): void {
+    const heap = this.#heap;
+    let at = heap.length;
+    heap.push(timer);
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      const parent = heap[above] as Timer;
+      if (!isEarlier(timer, parent)) break;
+      heap[at] = parent;
+      at = above;
+    }
+    heap[at] = timer;
   }
 
-  cancel(id: number): void {
-    this.#set.delete(id);
-  }
-
+  /** These also leave the heap at once: they would keep a hall that has ended in memory. */
   cancelAll(which: (timer: Timer) => boolean): void {
-    for (const timer of this.#set.values()) if (which(timer)) this.#set.delete(timer.id);
+    for (const timer of this.#heap.splice(0)) {
+      if (which(timer)) timer.isCancelled = true;
+      if (!timer.isCancelled) this.add(timer);
+    }
   }
 
   /** Removes and returns the next one that is due by `until`. */
   take(until: number): Timer | undefined {
     const first = this.#first();
     if (!first || first.at > until) return undefined;
-    this.#removeFirst(first);
-    this.#set.delete(first.id);
+    this.#removeFirst();
     return first;
   }
 
-  /** Cancelled ones leave the heap here. */
   #first(): Timer | undefined {
     for (;;) {
       const first = this.#heap[0];
-      if (!first || this.#set.has(first.id)) return first;
-      this.#removeFirst(first);
+      if (!first?.isCancelled) return first;
+      this.#removeFirst();
     }
   }
 
-  #removeFirst(first: Timer): void {
-    const last = this.#heap.pop() as Timer;
-    if (last === first) return;
-    this.#heap[0] = last;
-    this.#sink();
-  }
-
-  #rise(from: number): void {
-    for (let at = from; at > 0; ) {
-      const parent = (at - 1) >> 1;
-      if (!this.#swapIfEarlier(at, parent)) return;
-      at = parent;
-    }
-  }
-
-  #sink(): void {
-    for (let at = 0; ; ) {
-      const [left, right] = [2 * at + 1, 2 * at + 2];
-      const child = this.#isEarlier(right, left) ? right : left;
-      if (!this.#swapIfEarlier(child, at)) return;
+  /** The last one sinks from the top to its place. */
+  #removeFirst(): void {
+    const heap = this.#heap;
+    const last = heap.pop() as Timer;
+    const { length } = heap;
+    if (length === 0) return;
+    let at = 0;
+    for (let child = 1; child < length; child = 2 * at + 1) {
+      const right = child + 1;
+      if (right < length && isEarlier(heap[right] as Timer, heap[child] as Timer)) child = right;
+      const below = heap[child] as Timer;
+      if (!isEarlier(below, last)) break;
+      heap[at] = below;
       at = child;
     }
-  }
-
-  #swapIfEarlier(one: number, other: number): boolean {
-    if (!this.#isEarlier(one, other)) return false;
-    const moved = this.#heap[one] as Timer;
-    this.#heap[one] = this.#heap[other] as Timer;
-    this.#heap[other] = moved;
-    return true;
-  }
-
-  #isEarlier(one: number, other: number): boolean {
-    const [a, b] = [this.#heap[one], this.#heap[other]];
-    if (!a || !b) return a !== undefined;
-    return a.at < b.at || (a.at === b.at && a.priority < b.priority);
+    heap[at] = last;
   }
 }
 
+function isEarlier(one: Timer, other: Timer): boolean {
+  return one.at < other.at || (one.at === other.at && one.priority < other.priority);
+}
+
 export interface Timer {
-  readonly id: number;
   readonly at: number;
   readonly priority: number;
   /** Set by the code under test; a crash takes it along. */
   readonly isOfHall: boolean;
   /** The simulated thread that set it; undefined is the main one. */
   readonly thread: object | undefined;
-  run(): void;
+  readonly run: () => void;
+  isCancelled: boolean;
 }

@@ -1,6 +1,6 @@
 import fs from "node:fs";
 import { createRequire, syncBuiltinESMExports } from "node:module";
-import { Timers } from "./timers.ts";
+import { type Timer, Timers } from "./timers.ts";
 
 /**
  * The clock and the only scheduler of a simulation. It replaces the timers and clocks of this process; every delivery
@@ -35,7 +35,7 @@ export class VirtualTime {
     return this.#timers.ofHall().length;
   }
 
-  after(ms: number, run: () => void, isOfHall = false): number {
+  after(ms: number, run: () => void, isOfHall = false): Timer {
     return this.#add(ms, run, isOfHall, this.#thread);
   }
 
@@ -59,10 +59,6 @@ export class VirtualTime {
   /** Resolves after this long. */
   wait(ms: number): Promise<void> {
     return new Promise((resolve) => void this.after(ms, resolve));
-  }
-
-  cancel(id: number): void {
-    this.#timers.cancel(id);
   }
 
   /**
@@ -133,10 +129,12 @@ export class VirtualTime {
     continuePromises();
   }
 
-  #add(ms: number, run: () => void, isOfHall: boolean, thread: object | undefined): number {
-    if (thread && this.#ended.has(thread)) return 0;
+  #add(ms: number, run: () => void, isOfHall: boolean, thread: object | undefined): Timer {
     const at = this.now + Math.max(0, Number.isFinite(ms) ? ms : 0);
-    return this.#timers.add({ at, priority: this.#priority(), isOfHall, thread, run });
+    const isCancelled = thread !== undefined && this.#ended.has(thread);
+    const timer = { at, priority: this.#priority(), isOfHall, thread, run, isCancelled };
+    if (!isCancelled) this.#timers.add(timer);
+    return timer;
   }
 
   /** Sets the wall clock forward or back; timers are not affected. */
@@ -146,10 +144,7 @@ export class VirtualTime {
 
   install(): void {
     const timeout = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): Handle =>
-      new Handle(
-        this,
-        this.after(ms, () => run(...args), true),
-      );
+      new Handle(this.after(ms, () => run(...args), true));
     const immediate = (run: (...args: unknown[]) => void, ...args: unknown[]): Handle =>
       timeout(run, 0, ...args);
     const interval = (run: () => void, ms = 0): object => {
@@ -157,21 +152,20 @@ export class VirtualTime {
         this.#clock = { at: this.now + ms, run };
         return this.#clock;
       }
-      const repeat = (): number =>
+      const repeat = (): Timer =>
         this.after(
           ms,
           () => {
-            handle.id = repeat();
+            handle.timer = repeat();
             run();
           },
           true,
         );
-      const handle = new Handle(this, 0);
-      handle.id = repeat();
+      const handle = new Handle(repeat());
       return handle;
     };
     const clear = (handle: unknown): void => {
-      if (handle instanceof Handle) this.cancel(handle.id);
+      if (handle instanceof Handle) handle.cancel();
       else if (handle !== undefined && handle === this.#clock) this.#clock = undefined;
     };
     this.replace(globalThis, {
@@ -184,7 +178,11 @@ export class VirtualTime {
     });
     this.replace(Date, { now: () => startOfTime + this.now + this.#skew });
     this.replace(performance, { now: () => this.now });
-    this.replace(process, { hrtime: () => [this.now / 1_000, 0] });
+    this.replace(process, {
+      hrtime: () => [this.now / 1_000, 0],
+      // Node asks the system for each variable, and the hall reads all of them whenever it starts a server.
+      env: { ...process.env },
+    });
     const sleep = <T>(ms?: number, value?: T): Promise<T | undefined> =>
       new Promise((resolve) => void this.after(ms ?? 0, () => resolve(value), true));
     const turn = <T>(value?: T): Promise<T | undefined> => sleep(0, value);
@@ -248,19 +246,30 @@ function filesAtOnce(): Readonly<Record<string, unknown>> {
 
 /** The handle that `setTimeout` returns. */
 class Handle {
-  readonly #time: VirtualTime;
-  id: number;
+  /** An interval has a new one each time. */
+  timer: Timer;
 
-  constructor(time: VirtualTime, id: number) {
-    this.#time = time;
-    this.id = id;
+  constructor(timer: Timer) {
+    this.timer = timer;
   }
 
-  ref = (): this => this;
-  unref = (): this => this;
-  hasRef = (): boolean => true;
-  refresh = (): this => this;
+  cancel(): void {
+    this.timer.isCancelled = true;
+  }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+
+  hasRef(): boolean {
+    return true;
+  }
+
   [Symbol.dispose](): void {
-    this.#time.cancel(this.id);
+    this.cancel();
   }
 }

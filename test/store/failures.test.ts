@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import {
+import fs, {
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -11,8 +11,9 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { hashOf } from "../../src/base/json.ts";
@@ -567,4 +568,29 @@ test("errors of the disk and of locks are no fault of a row, others are", () => 
   expect([1, 7, 18, 19, 20].filter((code) => !isRowError(code))).toEqual([]);
   // The addon says it without a code.
   expect(engine.isRowError(new Error("database table is locked"))).toBe(false);
+});
+
+test("a file in a folder that cannot be written is read from a copy", async () => {
+  const path = newPath();
+  const seal = new Seal({ folder: join(folder, "seals"), place: path, notify() {} });
+  const options = { path, seal, notify() {} };
+  const writer = new SqliteEngine({ ...options, isReader: false });
+  await writer.write((sql) => sql.query("SELECT 1"));
+  await writer.close();
+  const before = readdirSync(dirname(path));
+
+  // Every folder can be written by root, as whom the tests may run.
+  const denied = vi.spyOn(fs, "accessSync").mockImplementation(() => {
+    throw Object.assign(new Error("EACCES (simulated)"), { code: "EACCES" });
+  });
+  syncBuiltinESMExports();
+  const reader = new SqliteEngine({ ...options, isReader: true });
+  try {
+    expect(await reader.read((sql) => sql.query("SELECT 1 AS one"))).toMatchObject([{ one: 1 }]);
+    expect(readdirSync(dirname(path))).toEqual(before);
+  } finally {
+    denied.mockRestore();
+    syncBuiltinESMExports();
+    await reader.close();
+  }
 });

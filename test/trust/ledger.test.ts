@@ -10,7 +10,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Entries, type Ledger, noEntries, openLedger } from "../../src/trust/ledger.ts";
+import {
+  type Entries,
+  type Ledger,
+  noEntries,
+  openLedger,
+  readAllLedgers,
+} from "../../src/trust/ledger.ts";
 
 /** What a person has said: signed, theirs alone, and nothing where it is not. */
 let folder: string;
@@ -96,5 +102,23 @@ describe("the ledger", () => {
     expect(Object.hasOwn(grants, "__proto__")).toBe(true);
     expect(Object.hasOwn(grants, "constructor")).toBe(false);
     expect(({} as { pin?: string }).pin).toBeUndefined();
+  });
+
+  test("is found by its project among those of all projects, unless it was changed", async () => {
+    await open("/a").change(grant("box.echo"));
+    await open("/b").change(grant("box.wipe"));
+    const { file } = open("/c");
+    cpSync(open("/a").file, file);
+    const grants = (): unknown =>
+      Object.fromEntries(
+        [...readAllLedgers(folder)].map(([project, { entries }]) => [
+          project,
+          Object.keys(entries.grants),
+        ]),
+      );
+    expect(grants()).toEqual({ "/a": ["box.echo"], "/b": ["box.wipe"] });
+    writeFileSync(open("/b").file, readFileSync(open("/b").file, "utf8").replace("wipe", "echo"));
+    expect(grants()).toEqual({ "/a": ["box.echo"] });
+    expect(readAllLedgers(join(folder, "none")).size).toBe(0);
   });
 });

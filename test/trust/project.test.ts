@@ -132,6 +132,15 @@ describe("the approved facts of a server", () => {
     expect(await sourceAt("https://box.example")).not.toBe(await sourceAt("https://b.example"));
   });
 
+  test("is the credential of an API where no file has the entry", async () => {
+    const sourceWith = async (key: string): Promise<string> => {
+      const openapi = "https://api.example/openapi.json";
+      const { [written]: _texts, ...config } = await load({ openapi, auth: { key } });
+      return sourceOf(config as ServerConfig);
+    };
+    expect(await sourceWith("one")).not.toBe(await sourceWith("two"));
+  });
+
   test("is another value of the same variable, and the same after other keys of the entry", async () => {
     const approved = sourceOf(await load(remote(of("TRACE"))));
     expect(sourceOf(await load(remote(of("TRACE")), { TRACE: "2" }))).toBe(approved);

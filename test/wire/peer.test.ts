@@ -456,6 +456,22 @@ describe("a batch", () => {
     ]);
   });
 
+  test("has room for an answer that fills the message to its last byte, and for none longer", () => {
+    const answer = JSON.stringify({ jsonrpc: "2.0", id: 1, result: "x".repeat(2_000) });
+    const reserved = 512;
+    const result = (messageBytesMax: number): unknown => {
+      const { channel, peer } = connect({
+        limits: { messageBytesMax },
+        handle: () => "x".repeat(2_000),
+      });
+      peer.acceptsBatches = true;
+      channel.deliver(`[${request(1)}]`);
+      return answers(channel);
+    };
+    expect(result(answer.length + reserved)).toEqual([[JSON.parse(answer)]]);
+    expect(result(answer.length + reserved - 1)).toMatchObject([[{ id: 1, error: {} }]]);
+  });
+
   test("is refused as a whole where batches are not spoken, and none of it runs", () => {
     const handle = vi.fn();
     const { channel } = connect({ handle });
@@ -810,6 +826,22 @@ describe("with the clock in hand", () => {
     expect(channel.isPaused).toBe(false);
     vi.advanceTimersByTime(60_000);
     expect(channel.closeCalls).toEqual([]);
+  });
+
+  test("a reader is read again once it has caught up, also after it was held back and released", () => {
+    const { channel, peer } = connect({
+      limits: { writeQueueBytesMax: 1_000 },
+      handle: () => "x".repeat(1_200),
+    });
+    peer.hold();
+    expect(channel.isPaused).toBe(true);
+    peer.release();
+    expect(channel.isPaused).toBe(false);
+    channel.isStuck = true;
+    channel.deliver(request(1));
+    expect(channel.isPaused).toBe(true);
+    channel.read();
+    expect(channel.isPaused).toBe(false);
   });
 
   test("a reader that stays slow is disconnected, once, without waiting for the queue", () => {
