@@ -64,6 +64,7 @@ class Chaos {
   /** Faults that have begun, and how many of them last. */
   #begun = 0;
   #lasting = 0;
+  #endedAt = 0;
   #isOver = false;
   #ids = 0;
   readonly #team: Team;
@@ -224,6 +225,7 @@ class Chaos {
         await this.#cluster.start();
       }
       this.#lasting--;
+      this.#endedAt = performance.now();
     }
   }
 
@@ -294,7 +296,8 @@ class Chaos {
     while (!this.#isOver) {
       await sleep(500);
       const begun = this.#begun;
-      const isQuiet = (): boolean => this.#lasting === 0 && this.#begun === begun;
+      const wasQuiet = this.#lasting === 0 && performance.now() - this.#endedAt > recoveryMs;
+      const isQuiet = (): boolean => wasQuiet && this.#begun === begun;
       const isThere = await this.#attempt(async () => {
         const body = JSON.stringify({ ...weather, endpoint: service.url });
         const sent = { method: "POST", body, headers };
@@ -306,7 +309,7 @@ class Chaos {
       });
       if (isThere) this.registrations++;
       for (const { place, answer } of isThere ? await this.#forecastAll() : [])
-        if (isQuiet() && !service.places.has(place))
+        if (isQuiet() && answer !== undefined && !service.places.has(place))
           this.broken.push(`registered, but not called: ${place} got ${answer}`);
 
       const isGone = await this.#attempt(async () => {
@@ -319,14 +322,14 @@ class Chaos {
     }
   }
 
-  /** Calls the service through each hall, with a place of its own. */
-  #forecastAll(): Promise<readonly { readonly place: string; readonly answer: string }[]> {
+  /** Calls the service through each hall, with a place of its own. A connection that was cut has no answer. */
+  #forecastAll(): Promise<readonly Forecast[]> {
     return Promise.all(
       this.#team.halls.map(async (hall) => {
         const place = `place-${this.#nextId()}`;
         const params = { name: "weather__forecast", arguments: { place } };
         const answer = await this.#send(place, () => ask(hall.url, "tools/call", params));
-        return { place, answer: JSON.stringify(answer?.body) };
+        return { place, answer: answer && JSON.stringify(answer.body) };
       }),
     );
   }
@@ -339,6 +342,14 @@ class Chaos {
     return shareLedger(local, { folder: project, config: { store }, log } as unknown as Settings);
   }
 }
+
+interface Forecast {
+  readonly place: string;
+  readonly answer: string | undefined;
+}
+
+/** A hall that was cut off or stopped is back in the team after this. */
+const recoveryMs = 2_000;
 
 /** Lets the call that asks run once. */
 function approve({ inputRequests, requestState }: JsonObject): JsonObject {
