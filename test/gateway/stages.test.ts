@@ -5,6 +5,7 @@ import { createLog } from "../../src/base/log.ts";
 import { Scope } from "../../src/base/scope.ts";
 import { breakCircuits } from "../../src/gateway/breaker.ts";
 import { limitConcurrency, limitRates, type RateLimits } from "../../src/gateway/limits.ts";
+import { guardReads } from "../../src/gateway/reads.ts";
 import { retryIdempotent } from "../../src/gateway/retry.ts";
 import {
   type Next as AnyNext,
@@ -525,4 +526,33 @@ test("calls of one read share a look at the ledger; the next read sees what was 
   expect(looks).toBe(1);
   expect(await run(stage, call)).toBe("DENIED");
   expect(looks).toBe(2);
+});
+
+test("a built-in tool that nobody has to trust needs no look at the ledger", async () => {
+  let looks = 0;
+  const trust = {
+    judge: () => ({ level: "safe" }),
+    refresh() {
+      looks++;
+    },
+  } as unknown as TrustParts["trust"];
+  const parts = { trust, audit: async () => {} } as unknown as TrustParts;
+  const stage = refuseHeldBack(parts)(async () => ok);
+  expect(await run(stage, createCall(kit("own", "built-in")))).toBe("ok");
+  expect(looks).toBe(0);
+});
+
+test("reading a resource taints if it is of a server, and not if it is our own", () => {
+  const tainted: Caller[] = [];
+  const conversations = {
+    taintOf: () => ({}),
+    add: (caller: Caller) => void tainted.push(caller),
+  } as unknown as Parameters<typeof guardReads>[2];
+  const trust = { judge: () => ({ isGuarded: true }) } as unknown as TrustParts["trust"];
+  const admit = guardReads({ trust }, { resources: () => [] }, conversations);
+  const { caller } = createCall(kit("a", "upstream"));
+  admit({ toolkit: kit("own", "built-in"), uri: "https://news.example/" }, caller);
+  expect(tainted).toEqual([]);
+  admit({ toolkit: kit("shelf", "upstream"), uri: "https://news.example/" }, caller);
+  expect(tainted).toEqual([caller]);
 });

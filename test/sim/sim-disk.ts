@@ -9,7 +9,7 @@ import type { StoreSettings } from "../../src/store/open-store.ts";
 import type { FromWriter, ToWriter, WriterOptions } from "../../src/store/protocol.ts";
 import { Seal } from "../../src/store/seal.ts";
 import type { Engine, Sql } from "../../src/store/sql.ts";
-import { type Database, openDatabase } from "../../src/store/sqlite.ts";
+import { type Database, openDatabase, SqliteSql } from "../../src/store/sqlite.ts";
 import { SqliteEngine } from "../../src/store/sqlite-engine.ts";
 import { Writer } from "../../src/store/writer.ts";
 import type { Network } from "./line.ts";
@@ -38,7 +38,7 @@ export class SimDisk {
   readonly #network: Network;
   readonly #witness: DiskWitness;
   #worker: SimWorker | undefined;
-  #observer: Database | undefined;
+  #observer: Observer | undefined;
   #torn: Files | undefined;
   /** Operations that a silent database has not answered. */
   readonly #waiting: (() => void)[] = [];
@@ -121,13 +121,18 @@ export class SimDisk {
   }
 
   async #count(what: string, ...values: string[]): Promise<number> {
-    this.#observer ??= await openDatabase(this.#path);
-    const row = this.#observer.prepare(`SELECT count(*) AS n FROM ${what}`).get(...values);
+    this.#observer ??= await this.#observe();
+    const [row] = await this.#observer.sql.query(`SELECT count(*) AS n FROM ${what}`, values);
     return Number(row?.n);
   }
 
+  async #observe(): Promise<Observer> {
+    const database = await openDatabase(this.#path);
+    return { database, sql: new SqliteSql(database) };
+  }
+
   #forgetObserver(): void {
-    this.#observer?.close();
+    this.#observer?.database.close();
     this.#observer = undefined;
   }
 
@@ -199,6 +204,11 @@ export class SimDisk {
       if (fs.existsSync(this.#path + suffix)) files[suffix] = fs.readFileSync(this.#path + suffix);
     return files;
   }
+}
+
+interface Observer {
+  readonly database: Database;
+  readonly sql: SqliteSql;
 }
 
 type Files = Readonly<Record<string, Buffer>>;

@@ -133,14 +133,19 @@ export class SimHall {
     this.#http.close();
     ledger.hallEnded();
     await disk.crash();
-    // Node keeps the parser of an open socket, and with it all that this hall was.
-    for (const socket of this.#sockets) socket.destroy();
+    this.#endSockets();
     await network.time.endHall();
   }
 
   async close(): Promise<void> {
     await this.#listener.close();
     await this.hall.close();
+    this.#endSockets();
+  }
+
+  /** The process ends with its sockets. Node keeps the parser of an open one, and with it all that this hall was. */
+  #endSockets(): void {
+    for (const socket of this.#sockets) socket.destroy();
   }
 }
 

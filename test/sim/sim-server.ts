@@ -74,8 +74,8 @@ export function configOf(
 ): Extract<ServerConfig, { readonly type: "stdio" }> {
   return {
     type: "stdio",
-    // Looked for, but never started.
-    command: process.execPath,
+    // Looked for, but never started. An interpreter would also have its arguments looked for.
+    command: "/bin/ls",
     args: [name],
     env: {},
     start: "lazy",

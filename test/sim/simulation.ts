@@ -1,3 +1,4 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ServerConfig } from "../../src/config/schema.ts";
 import { defaultLimits } from "../../src/wire/channel.ts";
 import { HttpLine } from "./http-line.ts";
@@ -33,6 +34,7 @@ export async function simulate(seed: number, plan: readonly Action[]): Promise<F
   await import("../../src/upstream/opening.ts");
   await import("../../src/gateway/compiler.ts");
   time.install();
+  time.replace(Ajv2020.prototype, { compile: compileOnce });
   Math.random = random.next;
   const { stackTraceLimit } = Error;
   // No rule reads stacks, and each of the many errors would collect one.
@@ -46,6 +48,19 @@ export async function simulate(seed: number, plan: readonly Action[]): Promise<F
     time.restore();
     simulation.disk.remove();
   }
+}
+
+const { compile } = Ajv2020.prototype;
+const compiled = new WeakMap<Ajv2020, Map<string, ReturnType<typeof compile>>>();
+
+/** The halls of all seeds compile the same few schemas. */
+function compileOnce(this: Ajv2020, schema: object): ReturnType<typeof compile> {
+  const known = compiled.get(this) ?? new Map<string, ReturnType<typeof compile>>();
+  compiled.set(this, known);
+  const text = JSON.stringify(schema);
+  const validate = known.get(text) ?? compile.call(this, schema);
+  known.set(text, validate);
+  return validate;
 }
 
 class Simulation {

@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import fs, {
+  chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -578,6 +579,8 @@ test("a file in a folder that cannot be written is read from a copy", async () =
   await writer.write((sql) => sql.query("SELECT 1"));
   await writer.close();
   const before = readdirSync(dirname(path));
+  // Opening a file makes it private.
+  chmodSync(path, 0o644);
 
   // Every folder can be written by root, as whom the tests may run.
   const denied = vi.spyOn(fs, "accessSync").mockImplementation(() => {
@@ -588,6 +591,7 @@ test("a file in a folder that cannot be written is read from a copy", async () =
   try {
     expect(await reader.read((sql) => sql.query("SELECT 1 AS one"))).toMatchObject([{ one: 1 }]);
     expect(readdirSync(dirname(path))).toEqual(before);
+    expect(statSync(path).mode & 0o777).toBe(0o644);
   } finally {
     denied.mockRestore();
     syncBuiltinESMExports();
