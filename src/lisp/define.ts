@@ -5,7 +5,7 @@
 import { Code, Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
 import { cl, commonLisp, internShared, keyword, NIL, Package, Sym, T } from "./symbol.ts";
-import { Cons, Float, type Opaque, type Value } from "./values.ts";
+import { allowOtherKeys, Cons, Float, type Opaque, type Value } from "./values.ts";
 
 /** Helpers that macros expand into. No session uses this package, so names do not clash. */
 export const systemPackage = lockedPackage("LISP-SYSTEM");
@@ -257,8 +257,6 @@ function spreadKeys(
       `${m.show(fn.code.name)} does not accept the keyword argument ${m.show(unknown)}`,
     );
 }
-
-const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");
 
 /** Nested arrays to nested lists, JS strings to shared symbols by `named`: `form(["IF", test, ["PROGN", ...body], "NIL"])`. */
 export type Template = Value | string | readonly Template[];

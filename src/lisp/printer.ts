@@ -130,6 +130,8 @@ const tablesVariable = named("GUILDHALL:*PRINT-TABLES*");
 
 export function currentStyle(escapes?: boolean): PrintStyle {
   const readably = isOn("*PRINT-READABLY*");
+  const limit = (name: string): number =>
+    readably ? Number.POSITIVE_INFINITY : numberIn(name, Number.POSITIVE_INFINITY);
   return {
     escape: readably || (escapes ?? isOn("*PRINT-ESCAPE*")),
     readably,
@@ -138,12 +140,8 @@ export function currentStyle(escapes?: boolean): PrintStyle {
     letterCase: letterCase(),
     gensym: readably || isOn("*PRINT-GENSYM*"),
     array: readably || isOn("*PRINT-ARRAY*"),
-    length: readably
-      ? Number.POSITIVE_INFINITY
-      : numberIn("*PRINT-LENGTH*", Number.POSITIVE_INFINITY),
-    level: readably
-      ? Number.POSITIVE_INFINITY
-      : numberIn("*PRINT-LEVEL*", Number.POSITIVE_INFINITY),
+    length: limit("*PRINT-LENGTH*"),
+    level: limit("*PRINT-LEVEL*"),
     circle: cl("*PRINT-CIRCLE*").value === cyclesOnly ? "cycles" : isOn("*PRINT-CIRCLE*"),
     pretty: isOn("*PRINT-PRETTY*"),
     tables: tablesVariable.value !== NIL,

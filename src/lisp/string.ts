@@ -120,29 +120,12 @@ const controls =
   "Nul Soh Stx Etx Eot Enq Ack Bel Backspace Tab Newline Vt Page Return So Si Dle Dc1 Dc2 Dc3 Dc4 Nak Syn Etb Can Em Sub Esc Fs Gs Rs Us Space".split(
     " ",
   );
-const others: readonly (readonly [string, number])[] = [
-  ["Null", 0],
-  ["Bell", 7],
-  ["Bs", 8],
-  ["Ht", 9],
-  ["Linefeed", 10],
-  ["Lf", 10],
-  ["Nl", 10],
-  ["Ff", 12],
-  ["Cr", 13],
-  ["Escape", 27],
-  ["Altmode", 27],
-  ["Sp", 32],
-  ["Del", 127],
-  ["Delete", 127],
-  ["Rubout", 127],
-  ["Nbsp", 160],
-  ["No-Break_space", 160],
-];
+const others = `NULL 0 BELL 7 BS 8 HT 9 LINEFEED 10 LF 10 NL 10 FF 12 CR 13 ESCAPE 27 ALTMODE 27
+  SP 32 DEL 127 DELETE 127 RUBOUT 127 NBSP 160 NO-BREAK_SPACE 160`.matchAll(/(\S+) (\d+)/g);
 
 const byName = new Map<string, number>([
   ...controls.map((name, code) => [name.toUpperCase(), code] as const),
-  ...others.map(([name, code]) => [name.toUpperCase(), code] as const),
+  ...Array.from(others, ([, name = "", code]) => [name, Number(code)] as const),
 ]);
 
 /** Undefined for graphic characters. */

@@ -5,7 +5,7 @@ import type { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
 import type { Pretty } from "./printer-layout.ts";
 import type { Char, Str } from "./string.ts";
-import { NIL, type Package, type Sym, T } from "./symbol.ts";
+import { keyword, NIL, type Package, type Sym, T } from "./symbol.ts";
 
 export type Value =
   | number
@@ -198,6 +198,21 @@ export function findKeyword(args: readonly Value[], from: number, key: Value): n
   for (let at = from; at + 1 < args.length; at += 2) if (args[at] === key) return at;
   return -1;
 }
+
+/** The first keyword that is not known, unless `:allow-other-keys` allows it. */
+export function unknownKeyword(
+  args: readonly Value[],
+  from: number,
+  isKnown: (key: Value) => boolean,
+): Value | undefined {
+  const allow = findKeyword(args, from, allowOtherKeys);
+  if (allow >= 0 && args[allow + 1] !== NIL) return undefined;
+  for (let at = from; at < args.length; at += 2)
+    if (args[at] !== allowOtherKeys && !isKnown(args[at] as Value)) return args[at];
+  return undefined;
+}
+
+export const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");
 
 /** Normalises an integer: a number if it is safe. */
 export function integer(value: bigint): number | bigint {

@@ -87,26 +87,24 @@ export class Analyser {
       const local = scope.findFunction(head);
       if (local?.kind === "macro")
         return this.form(this.expand(local.macro, form, scope), scope, place);
-      if (local?.kind === "function")
-        return {
-          kind: "call-local",
-          variable: this.use(local.variable, scope),
-          args: this.args(operands, scope),
-        };
+      if (local?.kind === "function") return this.#callLocal(local.variable, operands, scope);
       const special = findSpecial(head);
       if (special !== undefined) return special(this, operands, scope, place, form);
       if (head.macro !== null) return this.form(this.expand(head.macro, form, scope), scope, place);
       return this.#call(head, operands, scope);
     }
-    if (head instanceof Cons && head.car === lambdaName)
-      return {
-        kind: "funcall",
-        fn: this.lambdaForm(head, scope),
-        args: this.args(operands, scope),
-      };
+    if (head instanceof Cons && head.car === lambdaName) {
+      const fn = this.lambdaForm(head, scope);
+      return { kind: "funcall", fn, args: this.args(operands, scope) };
+    }
     return this.m.programError(
       `${this.m.show(head)} cannot be called: a form begins with a name or a lambda expression`,
     );
+  }
+
+  #callLocal(variable: Variable, operands: Value, scope: Scope): Node {
+    const used = this.use(variable, scope);
+    return { kind: "call-local", variable: used, args: this.args(operands, scope) };
   }
 
   #call(head: Sym, operands: Value, scope: Scope): Node {
@@ -125,12 +123,7 @@ export class Analyser {
       let found: ReturnType<Scope["findFunction"]>;
       if (name instanceof Sym) found = scope.findFunction(name);
       else if (setter !== null) found = scope.findFunction(setter, true);
-      if (found?.kind === "function")
-        return {
-          kind: "call-local",
-          variable: this.use(found.variable, scope),
-          args: this.args(operands.cdr, scope),
-        };
+      if (found?.kind === "function") return this.#callLocal(found.variable, operands.cdr, scope);
       if (setter?.pkg?.locked && setter.setter?.code.native)
         return { kind: "call-native", fn: setter.setter, args: this.args(operands.cdr, scope) };
       if (setter !== null)

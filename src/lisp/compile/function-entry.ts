@@ -3,8 +3,8 @@
 import { exceed } from "../budgets.ts";
 import { Box, Code, type Fn, type Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { AGAIN, keyword, NIL, T } from "../symbol.ts";
-import { findKeyword, type Value } from "../values.ts";
+import { AGAIN, NIL, T } from "../symbol.ts";
+import { findKeyword, unknownKeyword, type Value } from "../values.ts";
 import { Emitter, isSingle } from "./emit.ts";
 import { bindVariable } from "./emit-variables.ts";
 import type { Lambda, Run, Variable } from "./nodes.ts";
@@ -193,8 +193,6 @@ function bindOptional(e: Emitter): (m: Machine, f: Frame, fn: Fn, args: Value[])
   };
 }
 
-const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");
-
 function checkKeywords(
   m: Machine,
   fn: Fn,
@@ -205,11 +203,9 @@ function checkKeywords(
   if (from < args.length && (args.length - from) % 2 === 1)
     m.programError(`odd number of keyword arguments in a call of ${m.show(fn.code.name)}`);
   if (lambda.allowOtherKeys) return;
-  const allow = findKeyword(args, from, allowOtherKeys);
-  if (allow >= 0 && args[allow + 1] !== NIL) return;
-  for (let at = from; at + 1 < args.length; at += 2) {
-    const key = args[at] as Value;
-    if (key !== allowOtherKeys && !lambda.keys.some((one) => one.key === key))
-      m.programError(`${m.show(fn.code.name)} does not accept the keyword argument ${m.show(key)}`);
-  }
+  const unknown = unknownKeyword(args, from, (key) => lambda.keys.some((one) => one.key === key));
+  if (unknown !== undefined)
+    m.programError(
+      `${m.show(fn.code.name)} does not accept the keyword argument ${m.show(unknown)}`,
+    );
 }

@@ -69,29 +69,18 @@ function expandClass(
   if (!(name instanceof Sym) || name === NIL)
     return m.programError(`DEFCLASS requires a name, not ${m.show(name)}`);
   let [defaults, documentation]: [Value[], Value] = [[], NIL];
-  refuseRepeated(
-    m,
-    "DEFCLASS",
-    options.map((option) => itemsOf(option)[0] as Value),
-  );
+  const once = (names: readonly Value[]): void => refuseRepeated(m, "DEFCLASS", names);
+  once(options.map((option) => itemsOf(option)[0] as Value));
   for (const option of options) {
     const [key, ...args] = itemsOf(option);
     if (isKeyword(key, "DEFAULT-INITARGS")) {
-      refuseRepeated(
-        m,
-        "DEFCLASS",
-        pairs(args).map(([initarg]) => initarg),
-      );
+      once(pairs(args).map(([initarg]) => initarg));
       defaults = expandInitargs(args);
     } else if (isKeyword(key, "DOCUMENTATION")) documentation = args[0] ?? NIL;
     else if (!isKeyword(key, "METACLASS"))
       m.programError(`DEFCLASS does not support the option ${m.show(option)}`);
   }
-  refuseRepeated(
-    m,
-    "DEFCLASS",
-    itemsOf(slots).map((slot) => (slot instanceof Cons ? slot.car : slot)),
-  );
+  once(itemsOf(slots).map((slot) => (slot instanceof Cons ? slot.car : slot)));
   const described = itemsOf(slots).map((slot) => expandSlot(m, slot));
   return lisp`(%define-class '${name} '${supers} (list @${described}) (list @${defaults}) ${documentation})`;
 }
@@ -128,8 +117,7 @@ export function expandSlot(m: Machine, slot: Value): Value {
   if (options.length % 2 === 1)
     return m.programError(`DEFCLASS: the slot ${m.show(name)} has an option without a value`);
   const given = pairs(options);
-  const once = given.flatMap(([key]) => (isOnce(key) ? [key] : []));
-  refuseRepeated(m, "DEFCLASS", once);
+  refuseRepeated(m, "DEFCLASS", given.map(([key]) => key).filter(isOnce));
   for (const [key] of given)
     if (!(key instanceof Sym) || !slotOptions.has(key.name))
       m.programError(`a DEFCLASS slot does not support the option ${m.show(key)}`);

@@ -2,8 +2,16 @@
 import { designatedClass } from "../classes.ts";
 import { defineFunction, defineSetter, defineValues, named } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { bool, keyword, NIL, type Sym, T } from "../symbol.ts";
-import { Cons, findKeyword, Instance, type LispClass, type Slot, type Value } from "../values.ts";
+import { bool, NIL, type Sym, T } from "../symbol.ts";
+import {
+  Cons,
+  findKeyword,
+  Instance,
+  type LispClass,
+  type Slot,
+  unknownKeyword,
+  type Value,
+} from "../values.ts";
 import { latestOf, missingClass, missingSupers, moveTo } from "./class-table.ts";
 import { applicableMethods, findGeneric } from "./generics.ts";
 import { defineStandardGeneric, isExtended } from "./standard-generics.ts";
@@ -13,7 +21,6 @@ const reinitializeInstance = named("REINITIALIZE-INSTANCE");
 const sharedInitialize = named("SHARED-INITIALIZE");
 const updateDifferent = named("UPDATE-INSTANCE-FOR-DIFFERENT-CLASS");
 const updateRedefined = named("UPDATE-INSTANCE-FOR-REDEFINED-CLASS");
-const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");
 
 export function defineInstances(): void {
   defineStandardGeneric("MAKE-INSTANCE class &rest initargs", (m, cls, initargs) =>
@@ -103,17 +110,14 @@ function refuseUnknown(
 ): void {
   if (initargs.length % 2 === 1)
     m.programError(`odd number of initialization arguments for ${m.show(object.cls.name)}`);
-  const allow = findKeyword(initargs, 0, allowOtherKeys);
-  if (allow >= 0 && initargs[allow + 1] !== NIL) return;
-  for (let at = 0; at < initargs.length; at += 2) {
-    const key = initargs[at] as Sym;
-    if (key === allowOtherKeys || object.cls.slots.some((slot) => slot.initargs.includes(key)))
-      continue;
-    if (generics.some((name) => isTakenBy(m, name, object, key))) continue;
+  const isKnown = (key: Value): boolean =>
+    object.cls.slots.some((slot) => slot.initargs.includes(key as Sym)) ||
+    generics.some((name) => isTakenBy(m, name, object, key as Sym));
+  const unknown = unknownKeyword(initargs, 0, isKnown);
+  if (unknown !== undefined)
     m.programError(
-      `${m.show(object.cls.name)} has no slot for the initialization argument ${m.show(key)}`,
+      `${m.show(object.cls.name)} has no slot for the initialization argument ${m.show(unknown)}`,
     );
-  }
 }
 
 function isTakenBy(m: Machine, name: Sym, object: Instance, key: Sym): boolean {

@@ -5,7 +5,7 @@ import { form, named } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { isKeyword, NIL, type Sym, words } from "../symbol.ts";
-import { Opaque, type Value } from "../values.ts";
+import { Opaque, unknownKeyword, type Value } from "../values.ts";
 import type { Generic, Method } from "./generics.ts";
 
 export interface Combination {
@@ -168,28 +168,14 @@ const checksKeys = (generic: Generic, applicable: readonly Method[]): boolean =>
 
 function withKeyCheck(generic: Generic, applicable: readonly Method[], run: Run): Run {
   if (!checksKeys(generic, applicable)) return run;
-  const known = new Set([generic, ...applicable].flatMap(({ shape }) => shape.keys ?? []));
+  const known = new Set<Value>([generic, ...applicable].flatMap(({ shape }) => shape.keys ?? []));
   const from = generic.shape.required + generic.shape.optional;
   return (m, args) => {
-    refuseUnknownKeys(m, generic, known, args, from);
+    const unknown = unknownKeyword(args, from, (key) => known.has(key));
+    if (unknown !== undefined)
+      m.programError(
+        `no method of ${m.show(generic.name)} takes the keyword argument ${m.show(unknown)}`,
+      );
     return run(m, args);
   };
-}
-
-function refuseUnknownKeys(
-  m: Machine,
-  generic: Generic,
-  known: ReadonlySet<Value>,
-  args: readonly Value[],
-  from: number,
-): void {
-  for (let at = from; at < args.length; at += 2)
-    if (isKeyword(args[at], "ALLOW-OTHER-KEYS") && (args[at + 1] ?? NIL) !== NIL) return;
-  for (let at = from; at < args.length; at += 2) {
-    const key = args[at] as Value;
-    if (!known.has(key) && !isKeyword(key, "ALLOW-OTHER-KEYS"))
-      m.programError(
-        `no method of ${m.show(generic.name)} takes the keyword argument ${m.show(key)}`,
-      );
-  }
 }
