@@ -293,8 +293,9 @@ class Chaos {
     const { url } = this.#team;
     while (!this.#isOver) {
       await sleep(500);
-      const begun = this.#begun;
-      const isQuiet = (): boolean => this.#lasting === 0 && this.#begun === begun;
+      // A fault that lasts at the beginning counts too: it may end while the halls are asked.
+      const [begun, lasting] = [this.#begun, this.#lasting];
+      const isQuiet = (): boolean => lasting === 0 && this.#begun === begun;
       const isThere = await this.#attempt(async () => {
         const body = JSON.stringify({ ...weather, endpoint: service.url });
         const sent = { method: "POST", body, headers };
@@ -305,30 +306,39 @@ class Chaos {
         if (!ok) throw new Error("refused");
       });
       if (isThere) this.registrations++;
-      for (const { place, answer } of isThere ? await this.#forecastAll() : [])
-        if (isQuiet() && !service.places.has(place))
+      let missed = isThere ? await this.#forecastAll(service.places) : [];
+      if (missed.length > 0) {
+        // A hall that has just come back hears of it within a second.
+        await sleep(1_000);
+        missed = await this.#forecastAll(service.places);
+      }
+      if (isQuiet())
+        for (const { place, answer } of missed)
           this.broken.push(`registered, but not called: ${place} got ${answer}`);
 
       const isGone = await this.#attempt(async () => {
         const { ok } = await fetch(`${url}/api/toolkits/weather`, { method: "DELETE", headers });
         if (!ok) throw new Error("refused");
       });
-      for (const { place } of isGone ? await this.#forecastAll() : [])
-        if (isQuiet() && service.places.has(place))
-          this.broken.push(`called after it was removed: ${place}`);
+      if (!isGone) continue;
+      const before = service.places.size;
+      await this.#forecastAll(service.places);
+      if (isQuiet() && service.places.size > before)
+        this.broken.push(`called after it was removed: ${[...service.places].slice(before)}`);
     }
   }
 
-  /** Calls the service through each hall, with a place of its own. */
-  #forecastAll(): Promise<readonly { readonly place: string; readonly answer: string }[]> {
-    return Promise.all(
-      this.#team.halls.map(async (hall) => {
-        const place = `place-${this.#nextId()}`;
-        const params = { name: "weather__forecast", arguments: { place } };
-        const answer = await this.#send(place, () => ask(hall.url, "tools/call", params));
-        return { place, answer: JSON.stringify(answer?.body) };
-      }),
-    );
+  /** Calls the service through each hall, with a place of its own. Resolves with those that did not reach it. */
+  async #forecastAll(
+    reached: ReadonlySet<string>,
+  ): Promise<readonly { readonly place: string; readonly answer: string }[]> {
+    const calls = this.#team.halls.map(async (hall) => {
+      const place = `place-${this.#nextId()}`;
+      const params = { name: "weather__forecast", arguments: { place } };
+      const answer = await this.#send(place, () => ask(hall.url, "tools/call", params));
+      return { place, answer: JSON.stringify(answer?.body) };
+    });
+    return (await Promise.all(calls)).filter(({ place }) => !reached.has(place));
   }
 
   #openLedger(): Ledger {
