@@ -227,6 +227,36 @@ function readEvents(stream: Response): { next(): Promise<string> } {
   };
 }
 
+test("a question to a legacy session is answered through another hall than the one that asks", async () => {
+  const [first, second, third] = team.halls.map(({ url }) => url);
+  const params = { ...greeting.params, capabilities: { elicitation: {} } };
+  const { headers } = await post(first ?? "", { ...greeting, params });
+  const session = {
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+    "mcp-session-id": String(headers["mcp-session-id"]),
+  };
+  const say = (url: string | undefined, message: JsonObject): Promise<Response> =>
+    fetch(`${url}/mcp`, {
+      method: "POST",
+      headers: session,
+      body: JSON.stringify({ jsonrpc: "2.0", ...message }),
+    });
+  const call = { name: "work__ask", arguments: { id: "legacy" } };
+  const events = readEvents(await say(second, { id: 2, method: "tools/call", params: call }));
+  const next = async (): Promise<JsonObject> => {
+    const data = await events.next();
+    return data === "" ? next() : JSON.parse(data);
+  };
+  const asked = await next();
+  expect(asked).toMatchObject({ method: "elicitation/create" });
+  const result = { action: "accept", content: { word: "far" } };
+  expect((await say(third, { id: asked.id ?? null, result })).status).toBe(202);
+  const answer = await next();
+  expect([answer.id, JSON.stringify(answer.result)]).toEqual([2, expect.stringContaining("far")]);
+  expect(team.done().filter((line) => line === "ask legacy")).toHaveLength(1);
+});
+
 test("an approval given after its call has failed lets the next attempt through, in any hall, once", async () => {
   const params = {
     tool_name: "work",
