@@ -1,5 +1,12 @@
 import { spawn } from "node:child_process";
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  type DecipherGCM,
+  randomBytes,
+} from "node:crypto";
+import { readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -277,6 +284,8 @@ export interface SealedFiles {
   write(id: string, text: string): Promise<void>;
   /** True if there was one. */
   remove(id: string): Promise<boolean>;
+  /** All texts, by ids that they contain themselves. Leaves out what was not written under that id. */
+  list(idIn: (text: string) => string): readonly string[];
 }
 
 const algorithm = "aes-256-gcm";
@@ -321,20 +330,34 @@ export function openSealedFiles(folder: string): SealedFiles {
           throw error;
         },
       ),
+    list(idIn) {
+      const key = readUserKey(folder);
+      if (!key) return [];
+      const names = readdirSync(folder).filter((name) => name.endsWith(".sealed"));
+      return names.flatMap((name) => {
+        const bytes = readOwnFile(join(folder, name));
+        if (!bytes || bytes.length < start) return [];
+        // The id is needed to authenticate the text, and the text has it.
+        const unchecked = decipherOf(bytes, key).update(bytes.subarray(start), undefined, "utf8");
+        return unseal(bytes, key, idIn(unchecked)) ?? [];
+      });
+    },
   };
+}
+
+/** Where the sealed text begins. */
+const start = 1 + ivBytes + tagBytes;
+
+function decipherOf(bytes: Buffer, key: Buffer): DecipherGCM {
+  const iv = bytes.subarray(1, 1 + ivBytes);
+  return createDecipheriv(algorithm, key.subarray(0, 32), iv, { authTagLength: tagBytes });
 }
 
 /** Undefined if it is not what was written under this id with this key. */
 function unseal(bytes: Buffer, key: Buffer, id: string): string | undefined {
-  const start = 1 + ivBytes + tagBytes;
   if (bytes[0] !== version || bytes.length < start) return undefined;
   try {
-    const decipher = createDecipheriv(
-      algorithm,
-      key.subarray(0, 32),
-      bytes.subarray(1, 1 + ivBytes),
-      { authTagLength: tagBytes },
-    )
+    const decipher = decipherOf(bytes, key)
       .setAAD(Buffer.from(id))
       .setAuthTag(bytes.subarray(1 + ivBytes, start));
     return `${decipher.update(bytes.subarray(start), undefined, "utf8")}${decipher.final("utf8")}`;

@@ -18,6 +18,7 @@ import { type Ledger, openLedger } from "../trust/ledger.ts";
 import { askHall } from "./admin-client.ts";
 import type { Discovery } from "./discover.ts";
 import { hasProjectFile, loadSettings, type Settings } from "./settings.ts";
+import type { MovedOwn } from "./together/move-own.ts";
 import { shareLedger } from "./together/shared-ledger.ts";
 
 /** The records of a project as commands use them, beside a hall that may be writing too. */
@@ -63,7 +64,7 @@ export async function moveProjectStore(
     to,
     onProgress,
   }: { readonly to: string | undefined; onProgress(done: number, total: number): void },
-): Promise<Moved & { readonly from: string; readonly to: string }> {
+): Promise<Moved & MovedOwn & { readonly from: string; readonly to: string }> {
   const { folder, config, log } = settings;
   const url = to ?? config.store.url;
   if (url === undefined)
@@ -85,7 +86,8 @@ export async function moveProjectStore(
     });
   const notify = (message: string): void => log.warn(message);
   const moved = await moveToDatabase(location.path, url, { notify, onProgress });
-  return { from: location.path, to: redactUrl(url), ...moved };
+  const own = await (await import("./together/move-own.ts")).moveOwn(settings, url);
+  return { from: location.path, to: redactUrl(url), ...moved, ...own };
 }
 
 /** Why the store is not the one that was written before; undefined if it is. */

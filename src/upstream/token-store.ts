@@ -101,6 +101,22 @@ export function createTokenStore(
   };
 }
 
+/** The people with a login of their own to the server, of those on this machine. */
+export function listPeople(url: string, folder = join(dataFolder(), "tokens")): readonly string[] {
+  const places = openSealedFiles(folder)
+    .list((text) => idOf(placeIn(text)))
+    .map((text) => loginOf(idOf(placeIn(text))));
+  return places.flatMap(({ url: of, person }) => (of === url ? (person ?? []) : []));
+}
+
+function placeIn(text: string): string {
+  try {
+    return String(JSON.parse(text).url);
+  } catch {
+    return "";
+  }
+}
+
 function createSharedStore(shared: SharedLogins, id: string, place: string): TokenStore {
   return {
     async read() {

@@ -227,6 +227,36 @@ function readEvents(stream: Response): { next(): Promise<string> } {
   };
 }
 
+test("a question to a legacy session is answered through another hall than the one that asks", async () => {
+  const [first, second, third] = team.halls.map(({ url }) => url);
+  const params = { ...greeting.params, capabilities: { elicitation: {} } };
+  const { headers } = await post(first ?? "", { ...greeting, params });
+  const session = {
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+    "mcp-session-id": String(headers["mcp-session-id"]),
+  };
+  const say = (url: string | undefined, message: JsonObject): Promise<Response> =>
+    fetch(`${url}/mcp`, {
+      method: "POST",
+      headers: session,
+      body: JSON.stringify({ jsonrpc: "2.0", ...message }),
+    });
+  const call = { name: "work__ask", arguments: { id: "legacy" } };
+  const events = readEvents(await say(second, { id: 2, method: "tools/call", params: call }));
+  const next = async (): Promise<JsonObject> => {
+    const data = await events.next();
+    return data === "" ? next() : JSON.parse(data);
+  };
+  const asked = await next();
+  expect(asked).toMatchObject({ method: "elicitation/create" });
+  const result = { action: "accept", content: { word: "far" } };
+  expect((await say(third, { id: asked.id ?? null, result })).status).toBe(202);
+  const answer = await next();
+  expect([answer.id, JSON.stringify(answer.result)]).toEqual([2, expect.stringContaining("far")]);
+  expect(team.done().filter((line) => line === "ask legacy")).toHaveLength(1);
+});
+
 test("an approval given after its call has failed lets the next attempt through, in any hall, once", async () => {
   const params = {
     tool_name: "work",
@@ -281,12 +311,49 @@ test("a toolkit that is registered in one hall is called through another, and go
   expect(service.places).toEqual(["Lima", "Lima", "Lima"]);
 });
 
+test("a breaker that opens in one hall is open in all, and a list that changes in one is announced in all", async () => {
+  await using service = await startService("fails");
+  const { headers } = await post(team.halls[2]?.url ?? "", greeting);
+  const ending = new AbortController();
+  const stream = await fetch(`${team.halls[2]?.url}/mcp`, {
+    headers: { accept: "text/event-stream", "mcp-session-id": String(headers["mcp-session-id"]) },
+    signal: ending.signal,
+  });
+  const events = readEvents(stream);
+  const file = join(team.home, "storms.json");
+  const storms = { name: "storms", description: "Storms", category: "DATA", version: "1.0.0" };
+  const parameters = { type: "object", properties: { place: { type: "string" } } };
+  const functions = [{ name: "next", description: "The next storm.", parameters }];
+  writeFileSync(file, JSON.stringify({ ...storms, endpoint: service.url, functions }));
+  expect((await team.run(0, "register", file)).stderr).toBe("");
+  let announced = await events.next();
+  while (announced === "") announced = await events.next();
+  expect(JSON.parse(announced)).toMatchObject({ method: "notifications/tools/list_changed" });
+  ending.abort();
+
+  const storm = (hall: number, place: string): Promise<HttpAnswer> =>
+    ask(team.halls[hall]?.url ?? "", "tools/call", { name: "storms__next", arguments: { place } });
+  for (let count = 0; count < 5; count++) await storm(0, `first${count}`);
+  await until(async () => {
+    await storm(1, "second");
+    const before = service.places.length;
+    const { body } = await storm(1, "third");
+    return service.places.length === before && JSON.stringify(body).includes("unavailable");
+  }, "the second hall refuses at once");
+  // Its own breaker opens after five failures.
+  expect(service.places.filter((place) => /second|third/.test(place)).length).toBeLessThan(5);
+  expect((await team.run(1, "unregister", "storms")).stderr).toBe("");
+});
+
 /** A service as the registry calls it. */
-async function startService(): Promise<AsyncDisposable & { url: string; places: string[] }> {
+async function startService(
+  how: "answers" | "fails" = "answers",
+): Promise<AsyncDisposable & { url: string; places: string[] }> {
   const places: string[] = [];
   const server = createServer(async (request, response) => {
     const { id, params } = JSON.parse(await text(request));
-    places.push(params.arguments.place);
+    places.push(params.arguments?.place);
+    if (how === "fails") response.statusCode = 500;
     const result = { status: "completed", data: { text: `rain in ${params.arguments.place}` } };
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));

@@ -127,12 +127,13 @@ export async function runMigrate(options: MigrateOptions): Promise<void> {
     },
   }).finally(() => live.clear());
 
-  const { from, to, rows, head, wasMoved } = moved;
+  const { from, to, rows, head, wasMoved, logins, secrets } = moved;
+  const own = `${plural(logins, "login")} and ${plural(secrets, "secret")} of single people`;
   const counts = `${plural(rows.calls, "call")}, ${plural(rows.audit, "decision")}, ${plural(rows.documents, "document")}, ${plural(rows.statistics, "row")} of statistics`;
   const text = wasMoved
     ? `an earlier attempt moved everything to ${to}; it has ${counts}`
     : `moved ${from} to ${to}: ${counts}\n${next}`;
-  print(moved, `${text}\naudit verified; last hash ${head}`, options);
+  print(moved, `${text}\ncopied ${own}\naudit verified; last hash ${head}`, options);
 }
 
 const next =
