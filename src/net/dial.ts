@@ -1,7 +1,8 @@
 import { lookup } from "node:dns";
-import type { IncomingMessage } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import type { LookupFunction } from "node:net";
 import { HallError, messageOf } from "../base/errors.ts";
+import { Scope } from "../base/scope.ts";
 import { kindOfHost } from "./host.ts";
 import { SocketPool } from "./socket-pool.ts";
 
@@ -28,8 +29,9 @@ export interface Dialled {
 export interface DialInit {
   readonly method?: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | Buffer;
-  readonly signal: AbortSignal;
+  readonly body?: string | Buffer | undefined;
+  /** Aborts the request. A scope is cheaper than a signal. */
+  readonly signal: AbortSignal | Scope;
 }
 
 /** How to reach the server of a URL. */
@@ -58,15 +60,9 @@ export function createDialler(lookup: LookupFunction | undefined): Dialler {
     return target;
   }
 
-  function dial(
-    url: URL,
-    { method = "GET", headers, body, signal }: DialInit,
-  ): Promise<IncomingMessage> {
+  function dial<T>(url: URL, init: DialInit, use: (incoming: IncomingMessage) => T): Promise<T> {
+    const { method = "GET", headers, body, signal } = init;
     return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
-      }
       const { pool, isEncrypted, path, headers: own } = targetOf(url);
       const { request } = process.getBuiltinModule(isEncrypted ? "node:https" : "node:http");
       const bytes = body === undefined ? 0 : Buffer.byteLength(body);
@@ -74,25 +70,36 @@ export function createDialler(lookup: LookupFunction | undefined): Dialler {
       const lines = linesOf(own, headers, hasLength ? bytes : undefined);
       const sent = request({ method, path, headers: lines, agent: pool.agent }, (incoming) => {
         pool.heed(incoming.headers["keep-alive"]);
-        resolve(incoming);
+        resolve(use(incoming));
       });
-      // By hand: Node's `signal` option costs as much as the request itself.
-      const abort = (): void => void sent.destroy(signal.reason);
-      signal.addEventListener("abort", abort, { once: true });
-      sent.on("close", () => signal.removeEventListener("abort", abort));
       sent.on("error", reject);
+      abortWith(sent, signal);
       // The bytes of ASCII are the same, and Node reserves three times as many to write UTF-8.
       sent.end(body, bytes === body?.length ? "latin1" : "utf8");
     });
   }
 
   return {
-    send: async (url, init) => toResponse(await dial(url, init)),
-    open: async (url, init) => new HttpAnswer(await dial(url, init)),
+    send: (url, init) => dial(url, init, toResponse),
+    open: (url, init) => dial(url, init, (incoming) => new HttpAnswer(incoming)),
     close() {
       for (const pool of pools.values()) pool.close();
     },
   };
+}
+
+/** By hand: Node's `signal` option costs as much as the request itself. */
+function abortWith(sent: ClientRequest, until: AbortSignal | Scope): void {
+  if (until instanceof Scope) {
+    const abort = (reason: HallError): void => void sent.destroy(reason);
+    until.attach(abort);
+    sent.on("close", () => until.detach(abort));
+    return;
+  }
+  const abort = (): void => void sent.destroy(until.reason);
+  if (until.aborted) abort();
+  until.addEventListener("abort", abort, { once: true });
+  sent.on("close", () => until.removeEventListener("abort", abort));
 }
 
 /** Methods whose requests state a length even if it is zero. */
@@ -336,12 +343,20 @@ export async function* whileAlive(
   }
 }
 
-export async function readAll(response: Dialled, bytesMax: number): Promise<Buffer> {
-  if (response instanceof HttpAnswer) return response.read(bytesMax);
+export function readAll(response: Dialled, bytesMax: number): Promise<Buffer> {
+  return response instanceof HttpAnswer
+    ? response.read(bytesMax)
+    : collect(response.body ?? [], bytesMax);
+}
+
+async function collect(
+  body: AsyncIterable<Uint8Array> | readonly Uint8Array[],
+  bytesMax: number,
+): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of response.body ?? []) {
+    for await (const chunk of body) {
       bytes += chunk.length;
       if (bytes > bytesMax) throw tooLarge(bytesMax);
       chunks.push(chunk);

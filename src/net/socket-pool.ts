@@ -41,6 +41,8 @@ export class SocketPool {
       ...(lookup ? { lookup } : {}),
       noDelay: true,
       keepAlive: true,
+      // Node resumes TLS sessions by this name.
+      _agentKey: url.origin,
     };
     const connect = (): Socket => {
       const socket = this.agent.createConnection(options) as Socket;
@@ -113,8 +115,6 @@ export class SocketPool {
     for (const free of this.#free) if (!isUsable(free)) free.socket.destroy();
     this.#free = this.#free.filter(isUsable);
     this.#sweep =
-      this.#free.length === 0
-        ? undefined
-        : setTimeout(() => this.#closeIdle(), idleMsMax).unref();
+      this.#free.length === 0 ? undefined : setTimeout(() => this.#closeIdle(), idleMsMax).unref();
   }
 }

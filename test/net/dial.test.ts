@@ -2,7 +2,9 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createDialler, type Dialler, type DialInit, readAll } from "../../src/net/dial.ts";
+import { HallError } from "../../src/base/errors.ts";
+import { Scope } from "../../src/base/scope.ts";
+import { createDialler, type DialInit, type Dialler, readAll } from "../../src/net/dial.ts";
 
 test("an answer that is aborted before its body is read fails its reader, and nobody else", async () => {
   const server = createServer((_request, response) => void response.writeHead(200).write("x"));
@@ -98,6 +100,51 @@ describe("a dialler", () => {
     await setTimeout(20);
     expect(await send()).toBe("answer");
     expect(sockets.size).toBe(2);
+  });
+
+  test("does not send a request again whose socket the server closes", async () => {
+    await send();
+    server.prependListener("request", (request: IncomingMessage) => {
+      if (request.method === "POST") request.socket.destroy();
+    });
+    await expect(send({ method: "POST", body: "once" })).rejects.toThrow("socket hang up");
+    expect(requests.map(({ method }) => method)).toEqual(["GET", "POST"]);
+    expect(sockets.size).toBe(1);
+  });
+
+  test("takes no answer that came before its request", async () => {
+    await send();
+    for (const socket of sockets) socket.write("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nearly");
+    await setTimeout(20);
+    expect(await send()).toBe("answer");
+  });
+
+  test("keeps no process alive with free sockets", async () => {
+    const count = (): number =>
+      process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;
+    await send();
+    const free = count();
+    const sent = send();
+    expect(count() - free).toBe(1);
+    await sent;
+    expect(sockets.size).toBe(1);
+  });
+
+  test("sends nothing for a signal that is aborted already", async () => {
+    await expect(send({ signal: AbortSignal.abort() })).rejects.toThrow("aborted");
+    const scope = new Scope();
+    scope.cancel(new HallError("CANCELLED", "no longer wanted"));
+    await expect(send({ signal: scope })).rejects.toThrow("no longer wanted");
+    expect(await send()).toBe("answer");
+    expect(requests).toHaveLength(1);
+  });
+
+  test("ends a request with its scope", async () => {
+    const scope = new Scope();
+    server.prependListener("request", () =>
+      scope.cancel(new HallError("CANCELLED", "no longer wanted")),
+    );
+    await expect(send({ signal: scope })).rejects.toThrow("no longer wanted");
   });
 
   test("sends the later one of two headers that differ in case, and the length of the body", async () => {
