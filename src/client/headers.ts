@@ -1,26 +1,36 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Outgoing } from "../wire/channel.ts";
 
-/** Headers that repeat parts of a modern request, so that proxies can route it without parsing. */
-export function standardHeaders(
-  message: Outgoing,
+/** Adds headers that repeat parts of a modern request, so that proxies can route it without parsing. */
+export function addStandardHeaders(
+  headers: Record<string, string>,
+  { method, params }: Outgoing,
   inputSchema: (tool: string) => JsonObject | undefined,
-): Record<string, string> {
-  const params = isObject(message.params) ? message.params : {};
-  const version = isObject(params._meta)
-    ? params._meta["io.modelcontextprotocol/protocolVersion"]
-    : undefined;
-  if (typeof version !== "string" || typeof message.method !== "string") return {};
-  const name = namedBy[message.method];
-  return {
-    "mcp-protocol-version": version,
-    "mcp-method": message.method,
-    ...(name !== undefined && typeof params[name] === "string"
-      ? { "mcp-name": encode(params[name]) }
-      : {}),
-    ...(message.method === "tools/call" ? parameterHeaders(params, inputSchema) : {}),
-  };
+): void {
+  if (!isObject(params) || !isObject(params._meta) || typeof method !== "string") return;
+  const version = params._meta["io.modelcontextprotocol/protocolVersion"];
+  if (typeof version !== "string") return;
+  headers["mcp-protocol-version"] = version;
+  headers["mcp-method"] = method;
+  const name = namedBy[method];
+  if (name !== undefined && typeof params[name] === "string")
+    headers["mcp-name"] = encode(params[name]);
+  if (method !== "tools/call" || typeof params.name !== "string") return;
+  const schema = inputSchema(params.name);
+  if (schema && isMarked(schema))
+    for (const [header, value] of mirror(schema, params.arguments, 0)) headers[header] = value;
 }
+
+/** True if a schema may mark arguments with `x-mcp-header`. Known schemas are not searched again. */
+export function isMarked(schema: JsonObject): boolean {
+  const known = marked.get(schema);
+  if (known !== undefined) return known;
+  const isFound = JSON.stringify(schema).includes('"x-mcp-header"');
+  marked.set(schema, isFound);
+  return isFound;
+}
+
+const marked = new WeakMap<JsonObject, boolean>();
 
 /** The parameter that `Mcp-Name` repeats. */
 export const namedBy: Readonly<Record<string, string>> = {
@@ -31,14 +41,6 @@ export const namedBy: Readonly<Record<string, string>> = {
   "tasks/update": "taskId",
   "tasks/cancel": "taskId",
 };
-
-function parameterHeaders(
-  params: JsonObject,
-  inputSchema: (tool: string) => JsonObject | undefined,
-): Record<string, string> {
-  const schema = typeof params.name === "string" ? inputSchema(params.name) : undefined;
-  return schema ? Object.fromEntries(mirror(schema, params.arguments, 0)) : {};
-}
 
 /** Properties marked `x-mcp-header`, reached by property names alone. Absent values are left out. */
 function mirror({ properties }: JsonObject, value: unknown, depth: number): [string, string][] {

@@ -2,9 +2,10 @@ import type { LookupFunction } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { Scope } from "../base/scope.ts";
 import { SlotMap } from "../base/slot-map.ts";
 import { backoffMs } from "../base/timing.ts";
-import type { Dialled, Dialler } from "../net/dial.ts";
+import type { DialInit, Dialled, Dialler } from "../net/dial.ts";
 import {
   cutShort,
   explain,
@@ -17,7 +18,9 @@ import {
 import { readEvents } from "../net/event-stream.ts";
 import type { Channel, Limits, Outgoing, Receiver } from "../wire/channel.ts";
 import { type Id, isId } from "../wire/message.ts";
-import { standardHeaders } from "./headers.ts";
+import { addStandardHeaders } from "./headers.ts";
+
+export type Headers = Readonly<Record<string, string>>;
 
 export interface HttpOptions {
   readonly url: URL;
@@ -26,7 +29,7 @@ export interface HttpOptions {
   readonly lookup?: LookupFunction | undefined;
   readonly limits: Limits;
   /** Headers of the config, and the access token if there is one. */
-  headers(): Promise<Readonly<Record<string, string>>>;
+  headers(): Headers | Promise<Headers>;
   /** How long an event stream may be silent before it is given up. Default 300,000. */
   readonly silentMsMax?: number;
   /** The schema of a tool, for arguments that are mirrored in headers. */
@@ -60,14 +63,14 @@ interface StreamState {
 interface Post {
   readonly frame: string;
   readonly message: Outgoing;
-  readonly controller: AbortController;
+  readonly scope: Scope;
 }
 
 interface HttpRequest {
   readonly method: string;
   readonly body?: string;
   readonly message?: Outgoing;
-  readonly extra?: Readonly<Record<string, string>>;
+  readonly extra?: Headers;
 }
 
 /**
@@ -77,9 +80,9 @@ interface HttpRequest {
  */
 export class HttpChannel implements Channel {
   readonly #options: HttpOptions;
-  readonly #running = new SlotMap<Id, AbortController>();
+  readonly #running = new SlotMap<Id, Scope>();
   /** Requests that are not answered: notifications, answers, the general event stream. */
-  readonly #others = new Set<AbortController>();
+  readonly #others = new Set<Scope>();
   readonly #answered = new Set<Id>();
   readonly #closing = new AbortController();
   readonly #gate = createGate();
@@ -102,13 +105,13 @@ export class HttpChannel implements Channel {
     const params = isObject(message.params) ? message.params : {};
     if (method === "notifications/cancelled" && isId(params.requestId)) {
       // Closing the stream cancels a modern request; an older server expects the message as well.
-      this.#running.get(params.requestId)?.abort();
+      this.#running.get(params.requestId)?.cancel(aborted());
       if (this.#legacyVersion === undefined) return;
     }
     // A modern server accepts requests and notifications only.
     if (method === undefined && this.#legacyVersion === undefined) return;
 
-    const posted = this.#post({ frame, message, controller: new AbortController() });
+    const posted = this.#post({ frame, message, scope: new Scope() });
     if (method === handshakeEnd) this.#gate.close(posted);
     if (isObject(params._meta) && "io.modelcontextprotocol/protocolVersion" in params._meta)
       this.#legacyVersion = undefined;
@@ -128,17 +131,15 @@ export class HttpChannel implements Channel {
   }
 
   async #post(post: Post): Promise<void> {
-    const { frame, message, controller } = post;
+    const { frame, message, scope } = post;
     const { id, method } = message;
-    if (id === undefined) this.#others.add(controller);
-    else this.#running.set(id, controller);
+    if (id === undefined) this.#others.add(scope);
+    else this.#running.set(id, scope);
 
     try {
-      if (method !== handshakeEnd) await this.#gate.passed;
-      const response = await this.#request(
-        { method: "POST", body: frame, message },
-        controller.signal,
-      );
+      const { passed } = this.#gate;
+      if (passed && method !== handshakeEnd) await passed;
+      const response = await this.#request({ method: "POST", body: frame, message }, scope);
       if (method === "initialize")
         this.#sessionId = response.headers.get("mcp-session-id") ?? undefined;
       await this.#take(response, post);
@@ -150,7 +151,7 @@ export class HttpChannel implements Channel {
     } catch (error) {
       if (id !== undefined) this.#receiver?.failed?.(id, () => explain(error));
     } finally {
-      if (id === undefined) this.#others.delete(controller);
+      if (id === undefined) this.#others.delete(scope);
       else {
         this.#running.delete(id);
         this.#answered.delete(id);
@@ -160,26 +161,23 @@ export class HttpChannel implements Channel {
   }
 
   /** Sends one HTTP request; again with a better token, or to another place on the same origin. */
-  async #request(init: HttpRequest, signal: AbortSignal): Promise<Dialled> {
+  async #request(init: HttpRequest, signal: DialInit["signal"]): Promise<Dialled> {
+    const { method, body, message, extra } = init;
     let url = this.#options.url;
     let redirects = 0;
     for (let attempt = 0; ; attempt++) {
-      const headers = await this.#headersFor(init.message);
+      const given = this.#options.headers();
+      const own = given instanceof Promise ? await given : given;
+      const headers = this.#headersFor(own, message);
+      if (body !== undefined) headers["content-type"] = "application/json";
       const response = await this.#options.dialler.open(url, {
-        method: init.method,
-        headers: {
-          ...headers,
-          ...(init.body === undefined ? {} : { "content-type": "application/json" }),
-          ...init.extra,
-        },
-        ...(init.body === undefined ? {} : { body: init.body }),
+        method,
+        headers: extra ? Object.assign(headers, extra) : headers,
+        body,
         signal,
       });
       const mayRetry = isRefused(response) && attempt < tokensMax;
-      if (
-        mayRetry &&
-        (await this.#options.authorize?.(challengeOf(response), headers.authorization))
-      ) {
+      if (mayRetry && (await this.#options.authorize?.(challengeOf(response), own.authorization))) {
         await response.body?.cancel();
         continue;
       }
@@ -190,14 +188,13 @@ export class HttpChannel implements Channel {
     }
   }
 
-  async #headersFor(message: Outgoing | undefined): Promise<Record<string, string>> {
-    return {
-      accept: "application/json, text/event-stream",
-      ...(await this.#options.headers()),
-      ...(this.#sessionId === undefined ? {} : { "mcp-session-id": this.#sessionId }),
-      ...(this.#legacyVersion === undefined ? {} : { "mcp-protocol-version": this.#legacyVersion }),
-      ...(message ? standardHeaders(message, this.#options.inputSchema) : {}),
-    };
+  #headersFor(own: Headers, message: Outgoing | undefined): Record<string, string> {
+    const headers: Record<string, string> = { accept: "application/json, text/event-stream" };
+    Object.assign(headers, own);
+    if (this.#sessionId !== undefined) headers["mcp-session-id"] = this.#sessionId;
+    if (this.#legacyVersion !== undefined) headers["mcp-protocol-version"] = this.#legacyVersion;
+    if (message) addStandardHeaders(headers, message, this.#options.inputSchema);
+    return headers;
   }
 
   /** Delivers what a response carries. Throws if it is not acceptable. */
@@ -230,9 +227,8 @@ export class HttpChannel implements Channel {
   }
 
   /** Reads the event stream of a request; where the server allows it, a lost stream is resumed. */
-  async #stream(first: Dialled, { message, controller }: Post): Promise<void> {
+  async #stream(first: Dialled, { message, scope }: Post): Promise<void> {
     const { id } = message;
-    const { signal } = controller;
     const state: StreamState = { last: undefined, retryMs: reconnectMs };
     const owner = progressTokenOf(message);
     const isDone = (): boolean => id !== undefined && this.#answered.has(id);
@@ -240,27 +236,29 @@ export class HttpChannel implements Channel {
 
     for (let response = first; ; ) {
       try {
-        for await (const data of this.#readMessages(response, state, () => controller.abort())) {
+        for await (const data of this.#readMessages(response, state, () =>
+          scope.cancel(aborted()),
+        )) {
           if (message.method === "initialize") this.#learnVersion(data);
           const wasDone = isDone();
           this.#receiver?.frame(Buffer.from(data), owner);
           // The answer ends the stream; do not wait for a server that leaves it open.
-          if (!wasDone && isDone()) setTimeout(() => controller.abort(), endMsMax).unref();
+          if (!wasDone && isDone()) setTimeout(() => scope.cancel(aborted()), endMsMax).unref();
         }
       } catch (error) {
         if (isDone()) return;
         if (error instanceof HallError) throw error;
-        if (signal.aborted || !canResume()) throw cutShort(error);
+        if (scope.cancelReason || !canResume()) throw cutShort(error);
       }
       if (isDone() || id === undefined || !canResume()) return;
-      await sleep(Math.max(reconnectMsMin, state.retryMs), undefined, { signal });
-      response = await this.#resume(state, signal);
+      await sleep(Math.max(reconnectMsMin, state.retryMs), undefined, { signal: scope.signal });
+      response = await this.#resume(state, scope);
     }
   }
 
-  async #resume(state: StreamState, signal: AbortSignal): Promise<Dialled> {
+  async #resume(state: StreamState, scope: Scope): Promise<Dialled> {
     const extra = { accept: "text/event-stream", "last-event-id": state.last ?? "" };
-    const response = await this.#request({ method: "GET", extra }, signal);
+    const response = await this.#request({ method: "GET", extra }, scope);
     if (isEventStream(response)) return response;
     await response.body?.cancel();
     // Any status becomes BAD_ANSWER, because the call has begun: UNAVAILABLE would allow a retry.
@@ -289,24 +287,24 @@ export class HttpChannel implements Channel {
 
   /** False if the server has no such stream. */
   async #listenOnce(state: StreamState): Promise<boolean> {
-    const controller = new AbortController();
-    this.#others.add(controller);
+    const scope = new Scope();
+    this.#others.add(scope);
     try {
       const extra = {
         accept: "text/event-stream",
         ...(state.last === undefined ? {} : { "last-event-id": state.last }),
       };
-      const response = await this.#request({ method: "GET", extra }, controller.signal);
+      const response = await this.#request({ method: "GET", extra }, scope);
       if (!isEventStream(response)) {
         await response.body?.cancel();
         return response.status >= 500 || response.status === 429;
       }
-      for await (const data of this.#readMessages(response, state, () => controller.abort()))
+      for await (const data of this.#readMessages(response, state, () => scope.cancel(aborted())))
         this.#receiver?.frame(Buffer.from(data));
     } catch {
       // Lost or closed: it is reopened later, or the loop ends.
     } finally {
-      this.#others.delete(controller);
+      this.#others.delete(scope);
     }
     return true;
   }
@@ -345,10 +343,15 @@ export class HttpChannel implements Channel {
       );
     }
     this.#closing.abort();
-    for (const controller of [...this.#running.values(), ...this.#others]) controller.abort();
+    for (const scope of [...this.#running.values(), ...this.#others]) scope.cancel(aborted());
     this.#options.dialler.close();
     this.#receiver?.closed();
   }
+}
+
+/** For a request that is given up; its caller knows better reasons. */
+function aborted(): HallError {
+  return explain(new Error("the request was aborted"));
 }
 
 /** Messages on a request's stream belong to the call with this progress token. */
@@ -396,16 +399,19 @@ function redirectOf(response: Dialled, from: URL): URL | undefined {
 
 /** Requests must not overtake the end of the handshake, since each has a socket of its own. */
 export function createGate(): {
-  readonly passed: Promise<unknown>;
+  /** Undefined while nothing has to be waited for. */
+  readonly passed: Promise<unknown> | undefined;
   close(until: Promise<unknown>): void;
 } {
-  let passed: Promise<unknown> = Promise.resolve();
+  let passed: Promise<unknown> | undefined;
   return {
     get passed() {
       return passed;
     },
     close(until) {
-      passed = Promise.race([until, sleep(gateMsMax, undefined, { ref: false })]);
+      passed = Promise.race([until, sleep(gateMsMax, undefined, { ref: false })]).then(() => {
+        passed = undefined;
+      });
     },
   };
 }

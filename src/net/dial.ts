@@ -1,9 +1,11 @@
 import { lookup } from "node:dns";
-import type { Agent, IncomingMessage } from "node:http";
-import type { LookupFunction, Socket } from "node:net";
+import type { ClientRequest, IncomingMessage } from "node:http";
+import type { LookupFunction } from "node:net";
 import { HallError, messageOf } from "../base/errors.ts";
+import { Scope } from "../base/scope.ts";
 import { formatBytes } from "../base/text.ts";
 import { kindOfHost } from "./host.ts";
+import { SocketPool } from "./socket-pool.ts";
 
 /**
  * An HTTP client for one server. Unlike fetch: connecting takes at most five seconds, there is no
@@ -28,51 +30,100 @@ export interface Dialled {
 export interface DialInit {
   readonly method?: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | Buffer;
-  readonly signal: AbortSignal;
+  readonly body?: string | Buffer | undefined;
+  /** Aborts the request. A scope is cheaper than a signal. */
+  readonly signal: AbortSignal | Scope;
 }
 
-export const connectMsMax = 5_000;
-/** Shorter than the keep-alive of servers, so that a socket they are about to close is not reused. */
-const idleMsMax = 4_000;
+/** How to reach the server of a URL. */
+interface Target {
+  readonly pool: SocketPool;
+  readonly isEncrypted: boolean;
+  readonly path: string;
+  /** The headers that come from the URL. */
+  readonly headers: Readonly<Record<string, string>>;
+}
 
 export function createDialler(lookup: LookupFunction | undefined): Dialler {
-  const options = { keepAlive: true, timeout: idleMsMax, ...(lookup ? { lookup } : {}) };
-  const agents = new Map<string, Agent>();
+  const pools = new Map<string, SocketPool>();
+  /** A channel sends all its requests to the same URL. */
+  const targets = new WeakMap<URL, Target>();
 
-  function dial(
-    url: URL,
-    { method = "GET", headers, body, signal }: DialInit,
-  ): Promise<IncomingMessage> {
+  function targetOf(url: URL): Target {
+    const known = targets.get(url);
+    if (known) return known;
+    const pool = pools.get(url.origin) ?? new SocketPool(url, lookup);
+    pools.set(url.origin, pool);
+    const path = `${url.pathname}${url.search}`;
     const isEncrypted = url.protocol === "https:";
-    const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+    const target = { pool, isEncrypted, path, headers: headersOf(url) };
+    targets.set(url, target);
+    return target;
+  }
+
+  function dial<T>(url: URL, init: DialInit, use: (incoming: IncomingMessage) => T): Promise<T> {
+    const { method = "GET", headers, body, signal } = init;
     return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
-      }
-      // At the first request: both modules together take a twentieth of a start.
-      const { Agent, request } = process.getBuiltinModule(isEncrypted ? "node:https" : "node:http");
-      const agent = agents.get(url.protocol) ?? new Agent(options);
-      agents.set(url.protocol, agent);
-      const sent = request(url, { method, headers: { ...headers, ...length }, agent }, resolve);
-      // By hand: Node's `signal` option costs as much as the request itself.
-      const abort = (): void => void sent.destroy(signal.reason);
-      signal.addEventListener("abort", abort, { once: true });
-      sent.on("close", () => signal.removeEventListener("abort", abort));
+      const { pool, isEncrypted, path, headers: own } = targetOf(url);
+      const { request } = process.getBuiltinModule(isEncrypted ? "node:https" : "node:http");
+      const bytes = body === undefined ? 0 : Buffer.byteLength(body);
+      const hasLength = body !== undefined || hasBody.has(method);
+      const lines = linesOf(own, headers, hasLength ? bytes : undefined);
+      const sent = request({ method, path, headers: lines, agent: pool.agent }, (incoming) => {
+        pool.heed(incoming.headers["keep-alive"]);
+        resolve(use(incoming));
+      });
       sent.on("error", reject);
-      sent.on("socket", (socket) => hurry(socket, isEncrypted ? "secureConnect" : "connect"));
-      sent.end(body);
+      abortWith(sent, signal);
+      // The bytes of ASCII are the same, and Node reserves three times as many to write UTF-8.
+      sent.end(body, bytes === body?.length ? "latin1" : "utf8");
     });
   }
 
   return {
-    send: async (url, init) => toResponse(await dial(url, init)),
-    open: async (url, init) => new HttpAnswer(await dial(url, init)),
+    send: (url, init) => dial(url, init, toResponse),
+    open: (url, init) => dial(url, init, (incoming) => new HttpAnswer(incoming)),
     close() {
-      for (const agent of agents.values()) agent.destroy();
+      for (const pool of pools.values()) pool.close();
     },
   };
+}
+
+/** By hand: Node's `signal` option costs as much as the request itself. */
+function abortWith(sent: ClientRequest, until: AbortSignal | Scope): void {
+  if (until instanceof Scope) {
+    const abort = (reason: HallError): void => void sent.destroy(reason);
+    until.attach(abort);
+    sent.on("close", () => until.detach(abort));
+    return;
+  }
+  const abort = (): void => void sent.destroy(until.reason);
+  if (until.aborted) abort();
+  until.addEventListener("abort", abort, { once: true });
+  sent.on("close", () => until.removeEventListener("abort", abort));
+}
+
+/** Methods whose requests state a length even if it is zero. */
+const hasBody = new Set(["POST", "PUT", "PATCH"]);
+
+function headersOf({ host, username, password }: URL): Record<string, string> {
+  if (username === "" && password === "") return { host };
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { host, authorization: `Basic ${Buffer.from(credentials).toString("base64")}` };
+}
+
+/** Names and values in turn, for which Node needs no table of its own. Of two names that differ in case, the later one counts. */
+function linesOf(
+  own: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>>,
+  bytes: number | undefined,
+): string[] {
+  const fields: Record<string, string> = Object.assign({}, own);
+  for (const name of Object.keys(headers)) fields[name.toLowerCase()] = headers[name] as string;
+  if (bytes !== undefined) fields["content-length"] = String(bytes);
+  const lines: string[] = [];
+  for (const name of Object.keys(fields)) lines.push(name, fields[name] as string);
+  return lines;
 }
 
 /** A response of node:http. */
@@ -85,7 +136,7 @@ class HttpAnswer implements Dialled {
     this.#incoming = incoming;
     this.status = statusOf(incoming);
     // An abort before the body is read would be an uncaught error; the reader learns of it by itself.
-    incoming.on("error", () => {});
+    incoming.on("error", ignore);
     this.headers = { get: (name) => String(incoming.headers[name] ?? "") || null };
     if (bodiless.has(this.status)) incoming.resume();
   }
@@ -102,17 +153,34 @@ class HttpAnswer implements Dialled {
       cancel: async () => void incoming.destroy(),
     };
   }
+
+  /** The whole body. By events: an iterator costs more than the rest of a small answer. */
+  read(bytesMax: number): Promise<Buffer> {
+    const incoming = this.#incoming;
+    if (bodiless.has(this.status)) return Promise.resolve(Buffer.alloc(0));
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      const fail = (): void => {
+        if (!incoming.readableEnded) reject(cutShort(incoming.errored ?? new Error("aborted")));
+      };
+      incoming.on("data", (chunk: Buffer) => {
+        chunks.push(chunk);
+        bytes += chunk.length;
+        if (bytes <= bytesMax) return;
+        reject(tooLarge(bytesMax));
+        incoming.destroy();
+      });
+      incoming.on("end", () =>
+        resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
+      );
+      incoming.on("close", fail);
+      if (incoming.destroyed) fail();
+    });
+  }
 }
 
-function hurry(socket: Socket, event: "connect" | "secureConnect"): void {
-  if (!socket.connecting) return;
-  const timer = setTimeout(
-    () => socket.destroy(new Error(`no connection within ${connectMsMax / 1000} s`)),
-    connectMsMax,
-  );
-  socket.once(event, () => clearTimeout(timer));
-  socket.once("close", () => clearTimeout(timer));
-}
+const ignore = (): void => {};
 
 const bodiless = new Set([204, 205, 304]);
 
@@ -276,17 +344,22 @@ export async function* whileAlive(
   }
 }
 
-export async function readAll(response: Dialled, bytesMax: number): Promise<Buffer> {
+export function readAll(response: Dialled, bytesMax: number): Promise<Buffer> {
+  return response instanceof HttpAnswer
+    ? response.read(bytesMax)
+    : collect(response.body ?? [], bytesMax);
+}
+
+async function collect(
+  body: AsyncIterable<Uint8Array> | readonly Uint8Array[],
+  bytesMax: number,
+): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of response.body ?? []) {
+    for await (const chunk of body) {
       bytes += chunk.length;
-      if (bytes > bytesMax)
-        throw new HallError(
-          "TOO_LARGE",
-          `the response exceeds the limit of ${formatBytes(bytesMax)}`,
-        );
+      if (bytes > bytesMax) throw tooLarge(bytesMax);
       chunks.push(chunk);
     }
   } catch (error) {
@@ -294,3 +367,6 @@ export async function readAll(response: Dialled, bytesMax: number): Promise<Buff
   }
   return Buffer.concat(chunks);
 }
+
+const tooLarge = (bytesMax: number): HallError =>
+  new HallError("TOO_LARGE", `the response exceeds the limit of ${formatBytes(bytesMax)}`);

@@ -121,8 +121,9 @@ export class Archive {
   async #accept({ entry, at }: DatedEntry): Promise<boolean> {
     const mark = await this.#seal.readMark();
     if (await this.#isAsWritten()) return false;
-    this.#seal.forgetMark();
     await this.#engine.startAnew();
+    // Until then the mark keeps other processes from writing to the file that is put aside.
+    this.#seal.forgetMark();
     const details = mark && { seq: mark.seq, hash: mark.hash };
     const row = { entry: { ...entry, details }, at };
     await this.#save(await this.#engine.write((sql) => appendAudit(sql, [row], this.#seal)));

@@ -70,7 +70,9 @@ async function openRemote(
     lookup,
     limits,
     inputSchema,
-    headers: async () => ({ ...config.headers, ...(await authorizer?.headers()) }),
+    headers: authorizer
+      ? async () => ({ ...config.headers, ...(await authorizer.headers()) })
+      : () => config.headers,
     authorize: authorizer?.authorize,
   };
   const channel = await openers[config.type](options, scope);

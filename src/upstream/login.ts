@@ -8,7 +8,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import { HallError } from "../base/errors.ts";
 import { envelope } from "../client/handshake.ts";
-import { standardHeaders } from "../client/headers.ts";
+import { addStandardHeaders } from "../client/headers.ts";
 import { createDialler, lookupOutside } from "../net/dial.ts";
 import {
   type Challenge,
@@ -181,15 +181,14 @@ async function probe(config: RemoteServerConfig): Promise<Challenge> {
   };
   const isPost = config.type === "http";
   const accept = isPost ? "application/json, text/event-stream" : "text/event-stream";
-  const standard = isPost
-    ? {
-        "content-type": "application/json",
-        ...standardHeaders({ kind: "request", ...message }, () => undefined),
-      }
-    : {};
+  const headers: Record<string, string> = { ...config.headers, accept };
+  if (isPost) {
+    headers["content-type"] = "application/json";
+    addStandardHeaders(headers, { kind: "request", ...message }, () => undefined);
+  }
   try {
     const init = {
-      headers: { ...config.headers, accept, ...standard },
+      headers,
       signal: AbortSignal.timeout(probeMsMax),
     };
     return await readChallenge(

@@ -100,6 +100,7 @@ const failing: readonly (readonly [folder: string, line: string, code: string, e
   ["broken", "policy check", "CONFIG", 78],
   ["broken", "policy explain x y", "CONFIG", 78],
   ["sound", "policy test x", "NOT_FOUND", 66],
+  ["broken", "policy publish", "CONFIG", 78],
   ["broken", "sandbox list", "CONFIG", 78],
   ["sound", "sandbox explain x", "NOT_FOUND", 66],
   ["sound", "sandbox learn x", "NOT_FOUND", 66],

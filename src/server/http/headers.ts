@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { namedBy } from "../../client/headers.ts";
+import { isMarked, namedBy } from "../../client/headers.ts";
 import type { Registry } from "../../registry/registry.ts";
 import { metaKeys } from "../client-request.ts";
 import { headerValues } from "./guard.ts";
@@ -38,7 +38,8 @@ function checkParameters(
   registry: Registry,
 ): void {
   const target = typeof params?.name === "string" ? registry.findTool(params.name) : undefined;
-  if (target) checkProperties(request, target.tool.inputSchema, params?.arguments);
+  if (target && isMarked(target.tool.inputSchema))
+    checkProperties(request, target.tool.inputSchema, params?.arguments);
 }
 
 /** Covers nested properties, but not items of arrays. */
