@@ -487,6 +487,36 @@ test("where the writer thread cannot start, reads and durable writes fail instea
   await expect(store.audit.append(entry)).rejects.toMatchObject({ code: "UNAVAILABLE" });
 });
 
+test("nothing is written to a file while it is put aside, so no row goes with it", async () => {
+  const path = newPath();
+  await append(path, [{ entry: { kind: "a", subject: "a", caller: "test", reason: "" }, at: 1 }]);
+  await sealFor(path).saveMark({ store: "another", seq: 4, hash: "x" });
+  const seal = sealFor(path);
+  const other = new Archive({
+    engine: new SqliteEngine({ path, isReader: false, seal, notify() {} }),
+    seal,
+    writer: "other",
+    retention: defaultRetention,
+  });
+  const batch = [
+    { kind: "calls", batch: 1, calls: packCalls([callRow({ id: "call_1" })]) },
+  ] as const;
+  class BusyEngine extends SqliteEngine {
+    override async startAnew(): Promise<void> {
+      await expect(other.commit(batch)).rejects.toThrow("was replaced");
+      await super.startAnew();
+    }
+  }
+  const engine = new BusyEngine({ path, isReader: false, seal, notify() {} });
+  const archive = new Archive({ engine, seal, writer: "test", retention: defaultRetention });
+  const entry = { kind: "accepted", subject: "store", caller: "test", reason: "" };
+  expect(await archive.read({ what: "accept", entry, at: 2 })).toBe(true);
+  await other.commit(batch);
+  expect(await archive.read({ what: "calls", filter: {} })).toMatchObject([{ id: "call_1" }]);
+  await archive.close();
+  await other.close();
+});
+
 test("a writer that closes with rows to write leaves no timer, which would delay the end of the process", async () => {
   const path = newPath();
   const seal = sealFor(path);
