@@ -45,6 +45,8 @@ export interface Gateway {
   call: Next;
   /** The flow guard for a resource that is about to be read. Throws DENIED. */
   admitRead: AdmitRead;
+  /** Of several halls: undefined if this one knows what was decided anywhere, else resolves once it has asked. */
+  catchUp(): Promise<void> | undefined;
   /** The kinds of content that the caller's conversation has read. */
   taintOf(caller: Caller): Taint;
 }
@@ -145,7 +147,12 @@ export function createGateway({
     resolveName({ registry, spell, policies: policies?.policies }, run),
   );
   const admitRead = trust ? guardReads(trust, registry, conversations) : () => {};
-  return { call, admitRead, taintOf: (caller) => conversations.taintOf(caller) };
+  return {
+    call,
+    admitRead,
+    catchUp: () => trust?.confirm?.(false),
+    taintOf: (caller) => conversations.taintOf(caller),
+  };
 }
 
 function resolveName(

@@ -50,7 +50,7 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
     return runAsking(params, request, parts, (context) => parts.gateway.call(call, context));
   },
 
-  "resources/read": (params, request, parts) => {
+  "resources/read": caughtUp((params, request, parts) => {
     const uri = readString(params, "uri");
     const owned = parts.registry.getResourceOwner(uri);
     const source = owned.toolkit.resources;
@@ -61,9 +61,9 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
     const read = async (context: CallContext): Promise<JsonObject> =>
       renameContents(await source.read(owned.uri, context), owned.uri, uri);
     return runAsking(params, request, parts, within(parts.timeoutMs, read));
-  },
+  }),
 
-  "prompts/get": (params, request, parts) => {
+  "prompts/get": caughtUp((params, request, parts) => {
     const name = readString(params, "name");
     const { toolkit, prompt } = getPrompt(name, params, request, parts);
     requireUse(request.rights, toolkit);
@@ -83,9 +83,9 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
         request.version,
       );
     return runAsking(params, request, parts, within(parts.timeoutMs, work));
-  },
+  }),
 
-  "completion/complete": async (params, request, parts) => {
+  "completion/complete": caughtUp(async (params, request, parts) => {
     const { ref, argument } = params;
     if (
       !isObject(ref) ||
@@ -113,8 +113,17 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
         completion: { values: [] },
       };
     return within(parts.timeoutMs, work)(context);
-  },
+  }),
 };
+
+/** Of several halls, one that was stopped for a moment first asks what was revoked meanwhile. Calls do so in the gateway. */
+function caughtUp(handler: MethodHandler): MethodHandler {
+  return (params, request, parts) => {
+    const behind = parts.gateway.catchUp();
+    const handle = (): unknown => handler(params, request, parts);
+    return behind ? behind.then(handle) : handle();
+  };
+}
 
 /** MCP defines `input_required` for calls, reads and prompts only. */
 const refuseToAsk = (): Promise<never> =>

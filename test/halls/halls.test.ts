@@ -7,6 +7,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import { drainMs } from "../../src/cli/exit.ts";
 import { tablesOf } from "../../src/store/schema.ts";
 import { until } from "../servers/until.ts";
 import { type Cluster, startCluster } from "../store/cluster.ts";
@@ -27,12 +28,18 @@ function insertCall(id: string): string {
     VALUES ('${id}', '${id}', ${Date.now()}, 'local', 'c', 'work.${id}', 'ok', 1, 1, 1, 1);`;
 }
 
+const countLimit = { perSecond: 50, burst: 50 };
+
 beforeAll(async () => {
   cluster = await startCluster();
   const tasks = fileURLToPath(new URL("../servers/tasks.mjs", import.meta.url));
   team = await startTeam(cluster, {
     servers: { tasks: { command: process.execPath, args: [tasks, "legacy"] } },
     tables: lastTables,
+    env: {
+      "GUILDHALL__LIMITS__TOOLS__work.count__PERSECOND": String(countLimit.perSecond),
+      "GUILDHALL__LIMITS__TOOLS__work.count__BURST": String(countLimit.burst),
+    },
   });
 });
 
@@ -394,11 +401,49 @@ test("a hall without its database refuses changes with a time to retry, and find
   await team.run(0, "revoke", "work.change");
 });
 
+test("a hall that was stopped does not read a resource whose review was taken back meanwhile", async () => {
+  const { url = "", process: stopped } = team.halls[2] ?? {};
+  const read = () => ask(url, "resources/read", { uri: "work://notes" });
+  expect(JSON.stringify((await read()).body)).toContain("our notes");
+  stopped?.child.kill("SIGSTOP");
+  // It arrives before the hall has heard of anything that happened in between.
+  const late = read();
+  try {
+    expect((await team.run(0, "trust", "reset", "--yes")).code).toBe(0);
+  } finally {
+    stopped?.child.kill("SIGCONT");
+  }
+  expect(JSON.stringify((await late).body)).not.toContain("our notes");
+  expect((await team.run(0, "build", "--yes")).code).toBe(0);
+  await until(async () => JSON.stringify((await read()).body).includes("our notes"), "reviewed");
+});
+
+test("a limit holds for all halls together, by at most 5 % more", async () => {
+  const start = performance.now();
+  let passed = 0;
+  let failed = 0;
+  const isOver = (): boolean => performance.now() - start > 4_000;
+  async function callOften(url: string): Promise<void> {
+    while (!isOver()) {
+      const { body } = await call(url, "count", "n");
+      if ((body.result as JsonObject | undefined)?.isError === true || body.error) failed++;
+      else passed++;
+    }
+  }
+  await Promise.all(team.halls.flatMap(({ url }) => [callOften(url), callOften(url)]));
+  const seconds = (performance.now() - start) / 1_000;
+  const allowed = countLimit.burst + countLimit.perSecond * seconds;
+  expect(failed).toBeGreaterThan(0);
+  expect(passed).toBeLessThanOrEqual(allowed * 1.05);
+  expect(passed).toBeGreaterThan(allowed * 0.8);
+});
+
 test("a hall that leaves hands over what is new, and its ready check says so", async () => {
   const [leaving] = team.halls;
   const url = leaving?.url ?? "";
   const asked = (await call(url, "ask", "last")).body.result as JsonObject;
   const [key = ""] = Object.keys(asked.inputRequests as JsonObject);
+  const since = performance.now();
   leaving?.process.child.kill("SIGTERM");
   await until(async () => (await fetch(`${url}/ready`)).status === 503, "it is not ready");
   expect((await fetch(`${url}/health`)).status).toBe(200);
@@ -409,6 +454,7 @@ test("a hall that leaves hands over what is new, and its ready check says so", a
   const other = team.halls[1]?.url ?? "";
   expect(said(await call(other, "ask", "last", more))).toMatchObject({ word: "end" });
   expect((await leaving?.process.exited)?.code).toBe(0);
+  expect(performance.now() - since).toBeLessThan(drainMs + 2_000);
 });
 
 const greeting = {

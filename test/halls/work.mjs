@@ -1,5 +1,6 @@
 // A legacy stdio server that writes down what it did, so that a test can count it: `read` only answers, `change` needs
-// approval, `ask` asks the client's user. The first argument is the file.
+// approval, `ask` asks the client's user. `count` is `read` under another name, for limits. There is one resource. The
+// first argument is the file.
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
@@ -18,7 +19,7 @@ function ask(message) {
 
 async function call({ name, arguments: { id } }) {
   const answer = name === "ask" ? await ask(`word for ${id}`) : undefined;
-  if (name !== "read") appendFileSync(file, `${name} ${id}\n`);
+  if (name === "ask" || name === "change") appendFileSync(file, `${name} ${id}\n`);
   const said = { name, id, word: answer?.content?.word };
   return { content: [{ type: "text", text: JSON.stringify(said) }] };
 }
@@ -33,17 +34,20 @@ const tool = (name, annotations) => ({
 const methods = {
   initialize: () => ({
     protocolVersion: "2025-11-25",
-    capabilities: { tools: {} },
+    capabilities: { tools: {}, resources: {} },
     serverInfo: { name: "work", version: "1" },
   }),
   "tools/list": () => ({
     tools: [
       tool("read", { readOnlyHint: true }),
+      tool("count", { readOnlyHint: true }),
       tool("ask", { readOnlyHint: true }),
       tool("change", { destructiveHint: true }),
     ],
   }),
   "tools/call": call,
+  "resources/list": () => ({ resources: [{ uri: "work://notes", name: "notes" }] }),
+  "resources/read": ({ uri }) => ({ contents: [{ uri, text: "our notes" }] }),
 };
 
 createInterface({ input: process.stdin }).on("line", async (line) => {
