@@ -3,40 +3,40 @@
  * and many changes during a run cause only one more.
  */
 export interface OneAtATime<K> {
-  /** Resolves after a run that started after this request. Rejects if the work does. */
+  /** Resolves after the first run that started after this request. Rejects if that run does. */
   run(key: K): Promise<void>;
   /** Resolves when no run is active. */
   settled(): Promise<void>;
 }
 
-export function createOneAtATime<K>(work: (key: K) => Promise<void>): OneAtATime<K> {
-  const running = new Map<K, { isStale: boolean; done: Promise<void> }>();
+interface Turn {
+  readonly done: Promise<void>;
+  /** The run after this one, for all who asked during this one. */
+  next: Promise<void> | undefined;
+}
 
-  async function repeat(key: K, state: { isStale: boolean }): Promise<void> {
-    try {
-      do {
-        state.isStale = false;
-        await work(key);
-      } while (state.isStale);
-    } finally {
-      running.delete(key);
-    }
+export function createOneAtATime<K>(work: (key: K) => Promise<void>): OneAtATime<K> {
+  const turns = new Map<K, Turn>();
+
+  function start(key: K): Promise<void> {
+    const done = Promise.resolve(work(key)).finally(() => {
+      if (turn.next === undefined) turns.delete(key);
+    });
+    const turn: Turn = { done, next: undefined };
+    turns.set(key, turn);
+    return done;
   }
 
   return {
     run(key) {
-      const known = running.get(key);
-      if (known) {
-        known.isStale = true;
-        return known.done;
-      }
-      const state = { isStale: false, done: Promise.resolve() };
-      running.set(key, state);
-      state.done = repeat(key, state);
-      return state.done;
+      const turn = turns.get(key);
+      if (!turn) return start(key);
+      const again = (): Promise<void> => start(key);
+      turn.next ??= turn.done.then(again, again);
+      return turn.next;
     },
     async settled() {
-      await Promise.all(Array.from(running.values(), ({ done }) => done));
+      while (turns.size > 0) await Promise.all(Array.from(turns.values(), ({ done }) => done));
     },
   };
 }

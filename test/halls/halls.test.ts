@@ -402,11 +402,13 @@ test("a hall without its database refuses changes with a time to retry, and find
 });
 
 test("a hall that was stopped does not read a resource whose review was taken back meanwhile", async () => {
-  const { url = "", process: stopped } = team.halls[2] ?? {};
+  const { url = "", process: stopped, proxy } = team.halls[2] ?? {};
+  if (!proxy) throw new Error("no hall");
   const read = () => ask(url, "resources/read", { uri: "work://notes" });
   expect(JSON.stringify((await read()).body)).toContain("our notes");
   stopped?.child.kill("SIGSTOP");
-  // It arrives before the hall has heard of anything that happened in between.
+  // The read arrives before the hall hears of anything that happened in between.
+  proxy.delayMs = 100;
   const late = read();
   try {
     expect((await team.run(0, "trust", "reset", "--yes")).code).toBe(0);
@@ -414,6 +416,7 @@ test("a hall that was stopped does not read a resource whose review was taken ba
     stopped?.child.kill("SIGCONT");
   }
   expect(JSON.stringify((await late).body)).not.toContain("our notes");
+  proxy.delayMs = 0;
   expect((await team.run(0, "build", "--yes")).code).toBe(0);
   await until(async () => JSON.stringify((await read()).body).includes("our notes"), "reviewed");
 });

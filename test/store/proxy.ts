@@ -8,6 +8,8 @@ export interface Proxy {
   target: Address;
   /** Drops everything without closing the connections. */
   isSilent: boolean;
+  /** Answers are passed on this much later. */
+  delayMs: number;
   /** Closes both connections instead of passing on the next answer to a message with this text. */
   loseAnswerTo: string | undefined;
   /** Closes all connections. */
@@ -25,6 +27,7 @@ export async function openProxy(target: Address): Promise<Proxy> {
   const server = createServer((near) => {
     const far = connect(proxy.target.port, proxy.target.host);
     let isLost = false;
+    const delayed: Buffer[] = [];
     for (const socket of [near, far]) {
       sockets.add(socket);
       socket.on("error", () => {});
@@ -43,7 +46,11 @@ export async function openProxy(target: Address): Promise<Proxy> {
     });
     far.on("data", (bytes) => {
       if (isLost) near.destroy();
-      else if (!proxy.isSilent) near.write(bytes);
+      else if (proxy.delayMs > 0 || delayed.length > 0) {
+        delayed.push(bytes);
+        // The first of those that wait, so that they keep their order when the delay changes.
+        setTimeout(() => near.write(delayed.shift() ?? ""), proxy.delayMs);
+      } else if (!proxy.isSilent) near.write(bytes);
     });
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -52,6 +59,7 @@ export async function openProxy(target: Address): Promise<Proxy> {
     target,
     port: typeof address === "object" && address ? address.port : 0,
     isSilent: false,
+    delayMs: 0,
     loseAnswerTo: undefined,
     cut() {
       for (const socket of sockets) socket.destroy();
