@@ -232,8 +232,12 @@ class Chaos {
   /** Grants and revokes as a person on a machine of their own would. */
   async #decide(): Promise<void> {
     const ledger = this.#openLedger();
-    const { servers } = await ledger.change((entries) => entries);
-    const pin = servers.work?.tools.change?.pin ?? "";
+    let pin = "";
+    while (!this.#isOver && pin === "")
+      await this.#attempt(async () => {
+        const { servers } = await ledger.change((entries) => entries);
+        pin = servers.work?.tools.change?.pin ?? "";
+      });
     while (!this.#isOver) {
       await sleep(300);
       const isGranted = await this.#attempt(() =>
