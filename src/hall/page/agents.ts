@@ -8,7 +8,7 @@ import { documentsOf } from "../../ranking/document.ts";
 import { embed, loadVectors, weighWords } from "../../ranking/vectors.ts";
 import type { Target } from "../../tool.ts";
 import { readableTool } from "../../trust/trust.ts";
-import { notifyHall } from "../admin-client.ts";
+import { askHall } from "../admin-client.ts";
 import { getGroup, moveTool, openGroups } from "../groups.ts";
 import { openProjectLedger } from "../project-store.ts";
 import { withApprovedTexts } from "../project-texts.ts";
@@ -112,7 +112,7 @@ async function save(
   const ledger = await openProjectLedger(project);
   const approved = { name: `agents/${fileName}`, text };
   await ledger.change((entries) => withApprovedTexts(entries, [approved]));
-  await notifyHall(project.folder, { groupsChanged: {} });
+  await askHall(project.folder, "groupsChanged", {});
   return { name: agent.name, file: agentPath(fileName), text };
 }
 
