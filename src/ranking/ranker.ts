@@ -5,7 +5,7 @@ import { type Alignment, alignAll } from "./alignment.ts";
 import { type CorpusSnapshot, createCorpus, type Steps } from "./corpus.ts";
 import { type Field, fields, type ToolkitText } from "./document.ts";
 import type { DocumentCounts } from "./postings.ts";
-import { type Candidate, type RankingHints, scoreAll, weights } from "./score-all.ts";
+import { type Candidate, dot, type RankingHints, scoreAll, weights } from "./score-all.ts";
 import { type QueryScores, scoreTerms } from "./scores.ts";
 import type { Vectors } from "./vectors.ts";
 import { type VerbClass, verbClassesOf } from "./verbs.ts";
@@ -137,30 +137,35 @@ function rerank(
         agreementOf(verbs, document, snapshot),
     };
   });
-  if (scores.terms.length >= priorTermsMin) addServerPrior(scored, snapshot);
+  adjustByToolkit(scored, snapshot, scores.terms.length >= priorTermsMin);
   return scored.sort((a, b) => b.score - a.score || a.document - b.document);
 }
 
-/** A long task is about a subject: a tool gains a share of the mean of the three best tools of its toolkit. */
-function addServerPrior(
-  scored: readonly { document: number; score: number }[],
+// A long task is about a subject: a tool gains a share of the mean of the three best tools of its toolkit.
+// In any task, tools of other toolkits that fit nearly as well come before the eighth of one toolkit.
+function adjustByToolkit(
+  scored: { document: number; score: number }[],
   snapshot: CorpusSnapshot,
+  isLong: boolean,
 ): void {
-  const byToolkit = new Map<string, { document: number; score: number }[]>();
-  for (const each of [...scored].sort((a, b) => b.score - a.score)) {
+  const byToolkit = new Map<string, { score: number }[]>();
+  for (const each of scored.sort((a, b) => b.score - a.score || a.document - b.document)) {
     const { id } = snapshot.locate(each.document).entry;
     byToolkit.set(id, [...(byToolkit.get(id) ?? []), each]);
   }
+  const malus = crowdedMalus * (scored[0]?.score ?? 0);
   for (const members of byToolkit.values()) {
-    const mean =
-      members.slice(0, 3).reduce((sum, { score }) => sum + score, 0) / Math.min(3, members.length);
-    for (const each of members) each.score += serverPriorShare * mean;
+    const best = members.slice(0, isLong ? 3 : 0);
+    const gain = best.reduce((sum, { score }) => sum + (serverPriorShare * score) / best.length, 0);
+    for (const each of members) each.score += gain;
+    for (const each of members.slice(crowdedFrom)) each.score -= malus;
   }
 }
 
 const serverPriorShare = 0.3;
 /** The number of terms of a task of some 40 words. */
 const priorTermsMin = 20;
+const [crowdedFrom, crowdedMalus] = [7, 0.1];
 
 /** The kinds of work that a short task asks for. */
 function findTaskVerbs(text: string): readonly VerbClass[] {
@@ -217,7 +222,8 @@ function collectAlike(
   const kept: { readonly words: ReadonlySet<number>; readonly alike: string[] }[] = [];
   for (const { document } of sameName) {
     const { entry, at } = snapshot.locate(document);
-    const words = sameName.length === 1 ? none : ownWords(entry.documents[at] as DocumentCounts);
+    const words =
+      sameName.length === 1 ? new Set<number>() : ownWords(entry.documents[at] as DocumentCounts);
     const first = kept.find((other) => areDuplicates(other.words, words));
     if (first) first.alike.push(entry.names[at] as string);
     else {
@@ -227,8 +233,6 @@ function collectAlike(
     }
   }
 }
-
-const none: ReadonlySet<number> = new Set();
 
 function describe(
   { document, alike, score }: Representative,
@@ -318,15 +322,10 @@ function fitsWell(
     shared +
       Math.max(
         cosine[document] ?? 0,
-        namelessVector ? cosineWith(namelessVector, matrix, document) : 0,
+        namelessVector ? dot(matrix, document * namelessVector.length, namelessVector) : 0,
       ) >=
     fitMin
   );
-}
-
-function cosineWith(vector: Float32Array, matrix: Float32Array, document: number): number {
-  const start = document * vector.length;
-  return vector.reduce((sum, value, at) => sum + value * (matrix[start + at] ?? 0), 0);
 }
 
 const sharedScale = 30;

@@ -164,7 +164,7 @@ const chanceLeast = 0.25;
 const differingMore = 8 / 128;
 
 /** Four independent sums, since a single one would serialise the additions. */
-function dot(matrix: Float32Array, start: number, vector: Float32Array): number {
+export function dot(matrix: Float32Array, start: number, vector: Float32Array): number {
   let sum0 = 0;
   let sum1 = 0;
   let sum2 = 0;

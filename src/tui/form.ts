@@ -27,19 +27,15 @@ export interface FieldChoice {
   readonly title: string;
 }
 
+/** One field for each parameter, in their author's order. */
 export function createForm(schema: unknown): Form {
   const { properties, required } = isObject(schema) ? schema : {};
   const needed: readonly unknown[] = Array.isArray(required) ? required : [];
   const entries = isObject(properties) ? Object.entries(properties) : [];
-  const fields = entries.map(([name, property]) =>
-    describeField(name, isObject(property) ? property : {}, needed.includes(name)),
-  );
-  // Required fields come first.
   return {
-    fields: [
-      ...fields.filter(({ isRequired }) => isRequired),
-      ...fields.filter(({ isRequired }) => !isRequired),
-    ],
+    fields: entries.map(([name, property]) =>
+      describeField(name, isObject(property) ? property : {}, needed.includes(name)),
+    ),
     texts: {},
     problems: {},
   };

@@ -154,6 +154,24 @@ describe("hints", () => {
   });
 });
 
+test("tools of one toolkit do not crowd out others that fit nearly as well", () => {
+  const colours = "red orange yellow green blue violet white black brown grey pink gold".split(" ");
+  const albums: ToolkitText = {
+    id: "albums",
+    tools: colours.map((colour) => ({
+      name: `list_${colour}_photos`,
+      description: `List the photos of the ${colour} album`,
+    })),
+  };
+  const camera = {
+    id: "camera",
+    tools: [{ name: "photos", description: "List the photos of the camera by album" }],
+  };
+  const found = names("list the photos of the album", { limit: 10 }, rankerOf([albums, camera]));
+  expect(found.indexOf("camera.photos")).toBe(7);
+  expect(found.filter((name) => name.startsWith("albums."))).toHaveLength(9);
+});
+
 describe("duplicates", () => {
   const copies = ["one", "two", "three"].map((id) => ({
     id,

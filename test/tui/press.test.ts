@@ -316,7 +316,7 @@ test("infos end with the screen, errors stay", () => {
 test("a tool is searched, its form filled in, and called", () => {
   const { state, acts } = type(
     [tools, intended({ kind: "go", screen: "tools" })],
-    "/weather\rBerlin\t\u001b[C\u001b[C\u001b[C\t\u007f5\u0013",
+    "/weather\r\u007f5\tBerlin\t\u001b[C\u001b[C\u001b[C\u0013",
   );
   expect(state.tools).toMatchObject({
     search: "weather",

@@ -250,15 +250,15 @@ describe("a form", () => {
     required: ["amount"],
   };
 
-  test("shows required fields first, with the kind of each", () => {
+  test("shows the fields in their author's order, with the kind of each", () => {
     expect(
       createForm(schema).fields.map(({ name, kind, default: usual }) => [name, kind, usual]),
     ).toEqual([
-      ["amount", "number", ""],
       ["note", "text", ""],
       ["size", "choice", "Large"],
       ["tags", "choices", ""],
       ["lines", "list", ""],
+      ["amount", "number", ""],
       ["sure", "boolean", "no"],
       ["extra", "json", ""],
     ]);

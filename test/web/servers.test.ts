@@ -15,7 +15,10 @@ const look = {
   description: "Looks at a shelf.",
   inputSchema: {
     type: "object",
-    properties: { shelf: { type: "string", description: "Its name" } },
+    properties: {
+      row: { type: "integer" },
+      shelf: { type: "string", description: "Its name" },
+    },
     required: ["shelf"],
   },
   annotations: { readOnlyHint: true },
@@ -58,6 +61,8 @@ test("a server that is added in the page is shown as a diff, reviewed, and lists
 
   await site.show("tools/shop.look");
   await page.getByLabel("shelf").fill("books");
+  // In their author's order, although only the second is required.
+  expect(await page.locator(".field label").allTextContents()).toEqual(["row", "shelf required"]);
   await page.getByRole("button", { name: "Call", exact: true }).click();
   await page.getByText("ran look").waitFor();
   await page.getByRole("button", { name: "Repeat" }).click();

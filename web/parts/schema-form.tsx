@@ -92,12 +92,13 @@ interface FormField {
 /** Deeper objects are written as JSON. */
 const depthMax = 2;
 
+/** In their author's order. */
 function fieldsOf(
   { properties, required }: JsonObject,
   path: readonly string[] = [],
 ): readonly FormField[] {
   const names = new Set(Array.isArray(required) ? required.map(String) : []);
-  const all = Object.entries(isObject(properties) ? properties : {}).map(([name, given]) => {
+  return Object.entries(isObject(properties) ? properties : {}).map(([name, given]) => {
     const schema = isObject(given) ? given : {};
     const own = [...path, name];
     const inner = own.length <= depthMax && schema.type === "object" ? fieldsOf(schema, own) : [];
@@ -112,7 +113,6 @@ function fieldsOf(
       inner: inner.length > 0 ? inner : undefined,
     };
   });
-  return all.sort((a, b) => Number(b.isRequired) - Number(a.isRequired));
 }
 
 interface Option {

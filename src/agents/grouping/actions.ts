@@ -19,7 +19,8 @@ export interface Doer {
 
 /** Phrases for a tool, best first; none if nothing reads well. */
 export function actionsOf({ name, description = "" }: Doer, usage: WordUsage): ToolAction[] {
-  const found = [readName(name), readSentence(description)].flatMap((words) =>
+  const sentence = readSentence(description);
+  const found = [readName(name, sentence?.[0]), sentence].flatMap((words) =>
     words === undefined ? [] : (build(words, usage) ?? []),
   );
   return found.filter(
@@ -28,7 +29,8 @@ export function actionsOf({ name, description = "" }: Doer, usage: WordUsage): T
   );
 }
 
-function readName(name: string): string[] | undefined {
+/** `said` is the verb of the description, if it begins with one. */
+function readName(name: string, said: string | undefined): string[] | undefined {
   const words = name
     .replace(/([a-z0-9])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])/g, "$1$2 ")
     .toLowerCase()
@@ -38,6 +40,10 @@ function readName(name: string): string[] | undefined {
   // In `browser_take_screenshot` the word before the verb is a place. `web_search` has its object first.
   if (verb === -1 || verb > 1 || verb === words.length - 1) return undefined;
   const [first = "", last = "", ...rest] = words.slice(verb);
+  // `acme_monitor_checks` does not monitor if it "lists checks of a monitor", and `post-search` does not post.
+  if (verb === 1 && nouns.has(first) && said !== undefined && said !== first) return undefined;
+  if (rest.length === 0 && /^(?:get|patch|post|put)$/.test(first) && verbs.has(last))
+    return undefined;
   // `monitor_update` updates monitors.
   const isNounFirst = rest.length === 0 && nouns.has(first) && endVerbs.has(last);
   return isNounFirst ? [last, first] : words.slice(verb);

@@ -52,7 +52,7 @@ data_analysis: data analysis: data dataset analysis dataframe statistics correla
 time: dates, time zones: time timezone date clock day convert hour holiday calendar current
 language: language, translation: translate language text word dictionary grammar summarize sentiment definition vocabulary spelling
 security: security: vulnerability security scan threat malware password encrypt domain ip certificate exploit cve attack hash
-devices: devices, smart homes: device light sensor home assistant switch thermostat camera turn brightness robot vehicle engine door battery mobile
+devices: devices: device light sensor home assistant switch thermostat camera turn brightness robot vehicle engine door battery mobile
 government_data/government: government data: government congress bill law legal court census public member vote country policy statute regulation
 learning: learning, education: course student lesson quiz learn question exercise school grade teacher education university
 jobs: jobs, careers: job resume candidate career salary employer recruit hiring interview employee

@@ -42,12 +42,43 @@ export interface AnswerOptions extends AnswerParts {
 
 /** The search result as text for a model and as data; omissions are stated. */
 export function answerFinding(finding: Finding, options: AnswerOptions): Outcome {
-  const { found, fits, total } = finding;
-  const tools = found.map((item) => describeFound(item, options));
   const notes = [
-    ...(fits ? [] : options.told.filterNew(options.reader, noteMissing(options))),
+    ...(finding.fits ? [] : options.told.filterNew(options.reader, noteMissing(options))),
     ...(options.looking ? ["some servers are still being looked at: ask again in a moment"] : []),
   ];
+  const [whole, ...shorter] = widths;
+  let answer = writeAnswer(finding, notes, whole, options);
+  for (const width of options.detail === "full" ? [] : shorter) {
+    if (JSON.stringify(answer).length <= charactersPerTool * finding.found.length) break;
+    answer = writeAnswer(finding, notes, width, options);
+  }
+  return answer;
+}
+
+/** A page of five tools takes at most 2.5 KB, text and data together. */
+const charactersPerTool = 512;
+
+/** The most characters of a tool's signature and description; the next ones if a page gets too long. */
+interface Width {
+  readonly signature: number;
+  readonly description: number;
+}
+
+const widths = [
+  { signature: 600, description: 200 },
+  { signature: 600, description: 120 },
+  { signature: 300, description: 100 },
+  { signature: 150, description: 80 },
+] as const satisfies readonly Width[];
+
+function writeAnswer(
+  finding: Finding,
+  notes: readonly string[],
+  width: Width,
+  options: AnswerOptions,
+): Outcome {
+  const { found, fits, total } = finding;
+  const tools = found.map((item) => describeFound(item, width, options));
   const text = [
     sayHead(finding),
     ...tools.map((tool, at) => sayTool(at + 1, tool)),
@@ -91,6 +122,7 @@ export interface ToldTool {
 
 function describeFound(
   { target, score, words, alike }: Found,
+  width: Width,
   { detail = "signature", signatures, health, trust, spell, reader }: AnswerOptions,
 ): DescribedTool {
   const { tool } = target;
@@ -100,9 +132,14 @@ function describeFound(
   const isFull = detail === "full";
   return {
     name,
-    description: shortenLine(tool.description ?? tool.title ?? "", isFull ? 4_000 : 200),
+    description: shortenLine(
+      tool.description ?? tool.title ?? "",
+      isFull ? 4_000 : width.description,
+    ),
     signature:
-      signatures === "typescript" ? typescriptOf(target) : signatureOf(name, tool.inputSchema),
+      signatures === "typescript"
+        ? typescriptOf(target, width.signature)
+        : signatureOf(name, tool.inputSchema, width.signature),
     score,
     matched: words.slice(0, 5),
     ...(alike.length > 0 ? { alike: alike.slice(0, 10).map((other) => spell(other, reader)) } : {}),

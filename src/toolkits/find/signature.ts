@@ -6,7 +6,11 @@ import { camelName } from "../programs/names.ts";
  * A tool's call as one line of TypeScript, such as `files.read(path: string, head?: number)`: a fifth of its schema's size,
  * and what models read best. Parts that do not fit become `…`; the schema says the rest.
  */
-export function signatureOf(name: string, schema: JsonObject): string {
+export function signatureOf(
+  name: string,
+  schema: JsonObject,
+  charactersMax = signatureCharacters,
+): string {
   const write = (sorted: JsonObject): string =>
     membersOf(sorted, { root: schema, depth: 0, parts: { left: partsMax } }).join(", ");
   const text = write(schema);
@@ -15,7 +19,10 @@ export function signatureOf(name: string, schema: JsonObject): string {
 }
 
 /** As a program in JavaScript calls it: `tools.files.read({ path: string }): Promise<string>`. */
-export function typescriptOf({ toolkit, tool }: Target): string {
+export function typescriptOf(
+  { toolkit, tool }: Target,
+  charactersMax = signatureCharacters,
+): string {
   const place = { depth: 0, parts: { left: partsMax } };
   const { inputSchema, outputSchema } = tool;
   const members = membersOf(inputSchema, { ...place, root: inputSchema }).map((member) =>
@@ -28,7 +35,7 @@ export function typescriptOf({ toolkit, tool }: Target): string {
   return `${name}(${given.slice(0, charactersMax)}): Promise<${result.slice(0, charactersMax)}>`;
 }
 
-const charactersMax = 600;
+const signatureCharacters = 600;
 const depthMax = 3;
 const choicesMax = 8;
 /** A schema that refers to itself in many places must not cost more than one that does not. */
