@@ -245,47 +245,18 @@ const oldDraft = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
 const depthMax = 64;
 
 /** Keywords that exist in one draft only or differ between them. */
-const changed = new Set([
-  "additionalItems",
-  "dependencies",
-  "$anchor",
-  "$dynamicAnchor",
-  "$dynamicRef",
-  "$recursiveAnchor",
-  "$recursiveRef",
-  "dependentRequired",
-  "dependentSchemas",
-  "maxContains",
-  "minContains",
-  "prefixItems",
-  "unevaluatedItems",
-  "unevaluatedProperties",
-]);
+const changed = new Set(
+  `additionalItems dependencies $anchor $dynamicAnchor $dynamicRef $recursiveAnchor $recursiveRef
+  dependentRequired dependentSchemas maxContains minContains prefixItems unevaluatedItems
+  unevaluatedProperties`.split(/\s+/),
+);
 /** Allowed next to `$ref`: draft-07 ignores siblings, 2020-12 does not. */
-const besideReference = new Set([
-  "$ref",
-  "$comment",
-  "title",
-  "description",
-  "default",
-  "examples",
-  "deprecated",
-  "readOnly",
-  "writeOnly",
-  "definitions",
-  "$defs",
-]);
+const besideReference = new Set(
+  `$ref $comment title description default examples deprecated readOnly writeOnly definitions
+  $defs`.split(/\s+/),
+);
 // Keywords whose value contains schemas: one, a list, or an object of them.
-const ofOne = [
-  "items",
-  "contains",
-  "additionalProperties",
-  "propertyNames",
-  "not",
-  "if",
-  "then",
-  "else",
-];
+const ofOne = "items contains additionalProperties propertyNames not if then else".split(" ");
 const ofMany = ["allOf", "anyOf", "oneOf"];
 const ofNamed = ["properties", "patternProperties", "definitions", "$defs"];
 
