@@ -208,16 +208,11 @@ function readLines(text: string): string[] {
 
 /** As a whole word: not `time` in `sometimes`. */
 function mentions(line: string, toolkit: string): boolean {
-  const name = toolkit.toLowerCase();
-  const text = line.toLowerCase();
-  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
-    if (!isWordCharacter(text[at - 1]) && !isWordCharacter(text[at + name.length])) return true;
-  }
-  return false;
-}
-
-function isWordCharacter(character: string | undefined): boolean {
-  return character !== undefined && /[\p{L}\p{N}_-]/u.test(character);
+  const parts = line.toLowerCase().split(toolkit.toLowerCase());
+  return parts.some(
+    (part, at) =>
+      at > 0 && !/^[\p{L}\p{N}_-]/u.test(part) && !/[\p{L}\p{N}_-]$/u.test(parts[at - 1] ?? ""),
+  );
 }
 
 function parseHint(

@@ -142,7 +142,7 @@ function answerRun(
 ): Outcome {
   const { stopped, usage, approvals, conclusion } = run;
   const steps = run.steps.map((step, at) => ({ ...step, tool: run.shown[at] ?? step.tool }));
-  const isPartial = stopped !== "done" && stopped !== "not sure";
+  const isPartial = reasons[stopped] !== undefined;
   const isObtained = run.answer.trim() !== "" || steps.some(({ outcome }) => outcome === "ok");
   const answer = run.answer.trim() === "" ? describeSteps(steps) : run.answer;
   const calls = [...(conclusion?.next ?? []), ...run.next];
@@ -150,7 +150,7 @@ function answerRun(
   const next = [...calls, ...approvals.flatMap((approval) => approval.next)];
   return {
     content: [
-      { type: "text", text: writeText({ ...run, steps }, { answer, isPartial, isObtained }) },
+      { type: "text", text: writeText({ ...run, steps, answer }, isObtained) },
       ...(conclusion?.carried ?? []),
       ...(calls.length > 0 ? [contentForModel(adviceForModel(calls))] : []),
     ],
@@ -176,7 +176,8 @@ function answerRun(
   };
 }
 
-const reasons: Readonly<Record<Exclude<StopReason, "done" | "not sure">, string>> = {
+/** Why a run ended without a whole answer. */
+const reasons: Readonly<Partial<Record<StopReason, string>>> = {
   turns: "the planner had no turns left",
   steps: "the limit of tool calls was reached",
   tokens: "the token limit was reached",
@@ -188,18 +189,12 @@ const reasons: Readonly<Record<Exclude<StopReason, "done" | "not sure">, string>
   cancelled: "the caller cancelled the run",
 };
 
-interface AnswerFacts {
-  readonly answer: string;
-  readonly isPartial: boolean;
-  readonly isObtained: boolean;
-}
-
 /** The answer, then its limits. */
 function writeText(
-  { steps, stopped, problem, hint, limitations }: EndedRun,
-  { answer, isPartial, isObtained }: AnswerFacts,
+  { steps, stopped, problem, hint, limitations, answer }: EndedRun,
+  isObtained: boolean,
 ): string {
-  const why = stopped === "done" || stopped === "not sure" ? "" : reasons[stopped];
+  const why = reasons[stopped];
   const used = listUsed(steps);
   const missing = limitations.filter((text) => !answer.includes(text));
   const end = [
@@ -209,7 +204,7 @@ function writeText(
   ];
   return [
     answer,
-    isPartial ? end.filter(Boolean).join(" ") : "",
+    why === undefined ? "" : end.filter(Boolean).join(" "),
     missing.length > 0 ? `Limited: could not use ${missing.join("; ")}.` : "",
     used.length > 0 ? `Tools used: ${used.join(", ")}.` : "",
   ]

@@ -180,7 +180,9 @@ function placeStrays(
   const countIn = (tools: ReadonlySet<Target>, toolkit: Target["toolkit"]): number =>
     [...tools].filter((target) => target.toolkit === toolkit).length;
   const others: Target[] = [];
-  const stemsOf = groups.map(({ file, tools }) => stemsOfGroup(file, tools));
+  const stemsOf = groups.map(({ file: { name, description }, tools }) =>
+    stemsOfTools([...tools], `${name} ${description}`),
+  );
   for (const [toolkit, members] of groupBy(strays, (target) => target.toolkit)) {
     const [nearest] = groups
       .map(({ tools }) => ({ tools, count: countIn(tools, toolkit) }))
@@ -218,10 +220,6 @@ function findAkin(
   const best = Math.max(...scores.map(({ score }) => score));
   const at = scores.findIndex(({ score }) => score === best);
   return (scores[at]?.count ?? 0) >= akinStemsMin ? at : undefined;
-}
-
-function stemsOfGroup({ name, description }: AgentFile, tools: ReadonlySet<Target>): Set<string> {
-  return stemsOfTools([...tools], `${name} ${description}`);
 }
 
 function stemsOfTools(tools: readonly Target[], more: string): Set<string> {

@@ -56,6 +56,13 @@ export async function openWorkbench({
     found.flatMap(({ target, alike, score }) =>
       [target, ...alike].map((each) => offer(each, score)),
     );
+  /** Another agent whose tools fit the task. */
+  const findBetter = async (): Promise<string | undefined> => {
+    const all = await finder.find(words, { limit: 1, among: isShown });
+    const [best] = all.fits ? all.found : [];
+    const owner = best && groups.all().find(({ tools }) => tools.has(best.target));
+    return owner?.file.name === group.file.name ? undefined : owner?.file.name;
+  };
   const { found, fits } = await finder.find(words, { limit: offeredMax, among });
   const ranked = new Set(found.flatMap(({ target, alike }) => [target, ...alike]));
   // A small group is offered completely: a tool that was not found may still be the right one.
@@ -67,7 +74,7 @@ export async function openWorkbench({
     tools: [...offerAll(found), ...rest.map((target) => offer(target, 0))],
     fits,
     toolCount: members.length,
-    better: fits ? undefined : await findBetter(words, { group, groups, finder, among: isShown }),
+    better: fits ? undefined : await findBetter(),
     async find(query, limit) {
       return offerAll((await finder.find(query, { limit, among })).found);
     },
@@ -107,23 +114,4 @@ function describeTool(
     asks: verdict?.askInside,
     unavailable: findOutage(target, health),
   };
-}
-
-/** Another agent whose tools fit the task. */
-async function findBetter(
-  words: string,
-  {
-    group,
-    groups,
-    finder,
-    among,
-  }: Pick<WorkbenchOptions, "group" | "groups" | "finder"> & {
-    readonly among: (target: Target) => boolean;
-  },
-): Promise<string | undefined> {
-  const { found, fits } = await finder.find(words, { limit: 1, among });
-  const [best] = found;
-  if (!fits || !best) return undefined;
-  const owner = groups.all().find(({ tools }) => tools.has(best.target));
-  return owner === undefined || owner.file.name === group.file.name ? undefined : owner.file.name;
 }

@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { createOneAtATime } from "../base/one-at-a-time.ts";
 import { sanitize, wordOf } from "../base/sanitize.ts";
@@ -252,17 +252,13 @@ export async function readFeatures(folder: string): Promise<FeatureList> {
   };
   const read = await Promise.all(
     names.map((name) =>
-      describe(name).catch((error: unknown) => `cannot read ${name}: ${reasonOf(error)}`),
+      describe(name).catch((error: unknown) => `cannot read ${name}: ${messageOf(error)}`),
     ),
   );
   return {
     items: read.filter((one) => typeof one !== "string"),
     unreadable: read.filter((one) => typeof one === "string"),
   };
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The folder of a new feature, for servers that do not choose it themselves. */

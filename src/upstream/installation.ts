@@ -12,9 +12,9 @@ import type { InstalledPackage } from "../trust/review.ts";
 import type { Run } from "./gate.ts";
 import { readInstallation, readInstallerLog, startInstaller } from "./installer.ts";
 import type { Launch, Manager } from "./launcher.ts";
+import { installMsUsual } from "./program.ts";
 import type { BoxPlan } from "./sandbox/box.ts";
 import { boxInstaller } from "./sandbox/install.ts";
-import { installMsUsual } from "./start-limits.ts";
 import { uvInstallation, uvPrograms } from "./uv.ts";
 
 /** How a server's package is installed, and for whom. */

@@ -6,9 +6,9 @@ import type { Outcome } from "../tool.ts";
 import type { InstalledPackage } from "../trust/review.ts";
 import type { Carrier } from "./carrier.ts";
 import type { Opening } from "./opening.ts";
+import { type StartLimits, startLimits } from "./program.ts";
 import type { BoxPlan } from "./sandbox/box.ts";
 import { approvalOf } from "./source.ts";
-import { type StartLimits, startLimits } from "./start-limits.ts";
 import type { UpstreamOptions } from "./upstream.ts";
 
 /** The options that all connections to the server share. */

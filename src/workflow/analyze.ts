@@ -35,8 +35,20 @@ export const analyze: StepFunction = async (input) => {
     findings: findings.length,
     critical: findings.filter(({ severity }) => severity === "CRITICAL").length,
   };
+  const counts = `- Requirements: ${metrics.requirements}, with a task: ${metrics.covered}
+- Tasks: ${metrics.tasks}
+- Findings: ${metrics.findings}, critical: ${metrics.critical}
+`;
+  const table = coverage.map(({ id, tasks }) => `| ${id} | ${tasks.join(", ") || "none"} |`);
   return {
-    text: writeReport(spec.title, { findings, coverage, metrics }),
+    text: `# Analysis: ${spec.title}
+
+${writeFindings(findings)}
+| Requirement | Tasks |
+|---|---|
+${table.join("\n")}
+
+${counts}`,
     files: [],
     next: metrics.critical > 0 ? undefined : "implement",
     details: { findings: findings.slice(0, rowsMax), coverage, metrics },
@@ -67,33 +79,15 @@ function numberFindings(findings: readonly Finding[]) {
     });
 }
 
-interface Report {
-  readonly findings: ReturnType<typeof numberFindings>;
-  readonly coverage: readonly { readonly id: string; readonly tasks: readonly string[] }[];
-  readonly metrics: Readonly<
-    Record<"requirements" | "tasks" | "covered" | "findings" | "critical", number>
-  >;
-}
-
-function writeReport(title: string, { findings, coverage, metrics }: Report): string {
+function writeFindings(findings: ReturnType<typeof numberFindings>): string {
   const rows = findings
     .slice(0, rowsMax)
     .map((finding) => `| ${Object.values(finding).map(oneLine).join(" | ")} |`);
   const hidden = findings.length - rows.length;
-  return `# Analysis: ${title}
-
-| ID | Category | Severity | Location | Finding | Recommendation |
+  return `| ID | Category | Severity | Location | Finding | Recommendation |
 |---|---|---|---|---|---|
 ${rows.join("\n") || "| – | – | – | – | no findings | – |"}
-${hidden > 0 ? `\n${hidden} more findings are not shown.\n` : ""}
-| Requirement | Tasks |
-|---|---|
-${coverage.map(({ id, tasks }) => `| ${id} | ${tasks.join(", ") || "none"} |`).join("\n")}
-
-- Requirements: ${metrics.requirements}, with a task: ${metrics.covered}
-- Tasks: ${metrics.tasks}
-- Findings: ${metrics.findings}, critical: ${metrics.critical}
-`;
+${hidden > 0 ? `\n${hidden} more findings are not shown.\n` : ""}`;
 }
 
 function findInSpec({ requirements, criteria, openQuestions }: Spec): readonly Finding[] {

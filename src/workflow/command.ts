@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { HallError } from "../base/errors.ts";
 import { sanitizeLines } from "../base/sanitize.ts";
 import type { Scope } from "../base/scope.ts";
+import { signalGroup } from "../upstream/gate.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { allowedEnvironment } from "../upstream/program.ts";
 
@@ -69,7 +70,7 @@ export function runCommand(
     for (const name of ["stdout", "stderr"] as const)
       child[name].setEncoding("utf8").on("data", (text: string) => output.take(name, text));
     const forget = scope.onCancel(() => {
-      if (child.pid !== undefined) endGroup(child.pid);
+      if (child.pid !== undefined) signalGroup(child.pid, "SIGKILL");
     });
     const leave = (): void => {
       forget();
@@ -89,14 +90,6 @@ export function runCommand(
       else resolve({ code, signal, ...written });
     });
   });
-}
-
-function endGroup(pid: number): void {
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // The group has already ended.
-  }
 }
 
 export type CommandStream = "stdout" | "stderr";

@@ -87,6 +87,7 @@ function writeStories(said: Description, result: string): string {
     .map((text, at) => {
       const own = scenarios[at] ?? [];
       const open = `**Given** the feature is in place, **When** it is used as the story says, **Then** ${at === 0 ? result : assumed}`;
+      const lines = (own.length > 0 ? own : [open]).map((line, index) => `${index + 1}. ${line}`);
       return `### User Story ${at + 1} - ${said.stories.length > 0 ? titleOf(text) : title} (Priority: P${Math.min(at + 1, 9)})
 
 ${text}
@@ -97,7 +98,7 @@ ${text}
 
 **Acceptance Scenarios**:
 
-${numberLines(own.length > 0 ? own : [open])}`;
+${lines.join("\n")}`;
     })
     .join("\n\n---\n\n");
 }
@@ -127,10 +128,6 @@ function writeEntity(line: string): string {
 
 function bulletsOr(lines: readonly string[], otherwise = ""): string {
   return (lines.length > 0 ? lines : [otherwise]).map((line) => `- ${line}`).join("\n");
-}
-
-function numberLines(lines: readonly string[]): string {
-  return lines.map((line, at) => `${at + 1}. ${line}`).join("\n");
 }
 
 function numberItems(prefix: "FR" | "SC", texts: readonly string[]): string {

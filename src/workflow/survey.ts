@@ -114,7 +114,8 @@ async function walk(folder: string, scope: Scope): Promise<{ paths: string[]; is
         const parent = batch[index] ?? "";
         for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
           const path = parent === "" ? entry.name : `${parent}/${entry.name}`;
-          if (entry.isDirectory() && mayEnter(entry.name)) next.push(path);
+          const isSkipped = entry.name.startsWith(".") || skipped.has(entry.name);
+          if (entry.isDirectory() && !isSkipped) next.push(path);
           if (entry.isFile()) paths.push(path);
         }
         // Keeps the event loop responsive in large folders.
@@ -127,16 +128,14 @@ async function walk(folder: string, scope: Scope): Promise<{ paths: string[]; is
   return { paths: paths.slice(0, filesMax), isCut };
 }
 
-function mayEnter(folder: string): boolean {
-  return !folder.startsWith(".") && !skipped.has(folder);
-}
-
 async function readManifests(
   folder: string,
   paths: readonly string[],
 ): Promise<readonly Manifest[]> {
   const found = paths
-    .filter((path) => path.split("/").length <= 3 && isManifest(path.split("/").at(-1) ?? ""))
+    .map((path) => path.split("/"))
+    .filter((parts) => parts.length <= 3 && Object.hasOwn(readers, parts.at(-1) ?? ""))
+    .map((parts) => parts.join("/"))
     .slice(0, manifestsMax);
   const read = await Promise.all(
     found.map(async (path) => {
@@ -240,10 +239,6 @@ const readers: Readonly<Record<string, Reader>> = {
     return { commands: Object.fromEntries(kinds.map((kind) => [kind, `make ${kind}`])) };
   },
 };
-
-function isManifest(name: string): boolean {
-  return Object.hasOwn(readers, name);
-}
 
 /** Undefined for a broken manifest, which is not ours to repair. */
 async function readManifest(

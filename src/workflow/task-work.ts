@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { HallError, messageOf } from "../base/errors.ts";
+import { messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { sanitizeLines } from "../base/sanitize.ts";
 import { startHeartbeat } from "../base/timing.ts";
-import type { InnerCall, Outcome, Progress } from "../tool.ts";
+import type { CallContext, InnerCall, Outcome, Progress } from "../tool.ts";
 import { readInside } from "./artefacts.ts";
 import { parseCommand } from "./command.ts";
 import { folderOf, type StepInput } from "./step.ts";
@@ -25,13 +25,16 @@ export type ReportShare = (
 export async function runTask(task: Task, input: StepInput, report: ReportShare): Promise<TaskEnd> {
   const { context, settings, args } = input;
   const agent = typeof args.agent === "string" && args.agent !== "" ? args.agent : settings.agent;
-  if (!context.call || (task.command !== undefined ? !settings.commands : agent === undefined))
-    return { kind: "caller" };
+  const { call } = context;
   const how = forwardFrom(task, input, report);
   try {
-    return task.command === undefined
-      ? readAgentEnd(await askAgent(agent ?? "", task, input, how), how, agent)
-      : readCommandEnd(await callCommand(task.command, task, input, how));
+    if (task.command !== undefined && call && settings.commands) {
+      const argv = parseCommand(task.command);
+      const given = { argv, spec_directory: input.place.path, task: task.id };
+      return readCommandEnd(await call("speckit.command", given, undefined, how));
+    }
+    if (task.command !== undefined || !call || agent === undefined) return { kind: "caller" };
+    return readAgentEnd(await askAgent(agent, call, task, input, how), how, agent);
   } catch (error) {
     if (context.scope.cancelReason) throw context.scope.cancelReason;
     return { kind: "failed", reason: messageOf(error) };
@@ -58,23 +61,6 @@ function forwardFrom(task: Task, { context, run }: StepInput, report: ReportShar
 
 const messageCharactersMax = 500;
 
-function callCommand(
-  command: string,
-  task: Task,
-  { context, place }: StepInput,
-  how: InnerCall,
-): Promise<Outcome> {
-  const argv = parseCommand(command);
-  return (
-    context.call?.(
-      "speckit.command",
-      { argv, spec_directory: place.path, task: task.id },
-      undefined,
-      how,
-    ) ?? Promise.reject(new HallError("EXECUTION", "commands need a hall"))
-  );
-}
-
 function readCommandEnd({ isError, content, structuredContent }: Outcome): TaskEnd {
   const head = String(content[0]?.text ?? "the command failed").split("\n")[0] ?? "";
   const { stdout, stderr } = isObject(structuredContent) ? structuredContent : {};
@@ -91,11 +77,11 @@ function readCommandEnd({ isError, content, structuredContent }: Outcome): TaskE
 
 async function askAgent(
   agent: string,
+  call: NonNullable<CallContext["call"]>,
   task: Task,
-  input: StepInput,
+  { place, settings }: StepInput,
   how: Forwarding,
 ): Promise<Outcome> {
-  const { context, place, settings } = input;
   const documents = await Promise.all(
     ["spec.md", "plan.md", "data-model.md", "contracts/actions.md"].map(
       async (name) => [name, await readInside(place, join(place.path, name))] as const,
@@ -124,12 +110,7 @@ async function askAgent(
     isSilent = true;
   }, settings.pulseMs);
   try {
-    return (
-      (await context.call?.(agent, { task: words, data }, undefined, forwarding)) ?? {
-        content: [],
-        isError: true,
-      }
-    );
+    return await call(agent, { task: words, data }, undefined, forwarding);
   } finally {
     stop();
   }
@@ -139,7 +120,7 @@ async function askAgent(
 function readAgentEnd(
   { isError, structuredContent, content }: Outcome,
   { log }: Forwarding,
-  agent: string | undefined,
+  agent: string,
 ): TaskEnd {
   const report = sanitizeLines(String(content[0]?.text ?? "")).join("\n");
   const [first = "", ...more] = report.split("\n");

@@ -139,20 +139,13 @@ class Workflow implements Toolkit {
     const removeEmpty = async (): Promise<void> => {
       if (isNew) await rmdir(place.path).catch(() => {});
     };
-    const run = await beginRun({
-      place,
-      step: name,
-      args,
-      context,
-      folder,
-      claims: this.#claims,
-      shelf,
-      secrets,
-      now: this.#settings.now,
-    }).catch(async (error: unknown) => {
-      await removeEmpty();
-      throw error;
-    });
+    const ours = { folder, shelf, secrets, claims: this.#claims, now: this.#settings.now };
+    const run = await beginRun({ place, step: name, args, context, ...ours }).catch(
+      async (error: unknown) => {
+        await removeEmpty();
+        throw error;
+      },
+    );
 
     if (warning !== undefined) run.note(warning);
     if (existsSync(join(place.project, ".specify", "extensions.yml")))
@@ -187,9 +180,7 @@ class Workflow implements Toolkit {
   }
 
   async #locate(name: StepName, args: JsonObject): Promise<StepPlace> {
-    if (name === "specify") {
-      return placeFeature(args, this.#roots, this.#settings.now());
-    }
+    if (name === "specify") return placeFeature(args, this.#roots, this.#settings.now());
     if (name === "constitution") {
       const given = args.spec_directory;
       const start = typeof given === "string" ? given : this.#options.folder;

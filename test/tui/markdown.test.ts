@@ -1,8 +1,8 @@
 import stringWidth from "string-width";
 import { expect, test } from "vitest";
-import { markdownLines } from "../../src/tui/parts/markdown.ts";
 import { progressLine } from "../../src/tui/parts/run.ts";
 import { cut, loadWidths, pad, widthOf, wrap } from "../../src/tui/parts/text.ts";
+import { markdownLines } from "../../src/tui/screens/feature.ts";
 
 /** Until the tables are loaded, a character that would be measured counts as wide. */
 const unmeasured = Array.from({ length: 0x3000 }, (_value, code) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import { withoutOldDraft } from "../../src/upstream/schema-draft.ts";
+import { withoutOldDraft } from "../../src/upstream/lists.ts";
 
 const $schema = "http://json-schema.org/draft-07/schema#";
 

@@ -7,6 +7,7 @@ import { likenessOf, type Profile, profileOf, profileOfText } from "../../rankin
 import type { Vectors } from "../../ranking/vectors.ts";
 import { verbClassesOf } from "../../ranking/verbs.ts";
 import { splitRuns } from "../../ranking/words.ts";
+import { groupBy } from "../groups.ts";
 import { vague } from "./actions.ts";
 import { type Domain, domains, readServerName } from "./domains.ts";
 import { chooseActions, formatActions, joinWords, type Member, thin } from "./group-actions.ts";
@@ -95,8 +96,7 @@ function readTool(
 
 /** Largest first. */
 function byToolkit(tools: readonly Member[]): Member[][] {
-  const members = new Map<string, Member[]>();
-  for (const tool of tools) members.set(tool.toolkit, [...(members.get(tool.toolkit) ?? []), tool]);
+  const members = groupBy(tools, ({ toolkit }) => toolkit);
   return [...members.values()].sort((a, b) => b.length - a.length);
 }
 

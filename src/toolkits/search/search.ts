@@ -1,6 +1,6 @@
 /** Searches with the user's search engine, or without an account. */
 import type { Advice } from "../../base/advice.ts";
-import { HallError, messageOf } from "../../base/errors.ts";
+import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/scope.ts";
 import type { Outcome, Tool, Toolkit } from "../../tool.ts";
@@ -42,11 +42,6 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
   const provider = openProvider(name, options);
   const isUnset = provider instanceof HallError;
 
-  function useProvider(): SearchProvider {
-    if (isUnset) throw provider;
-    return provider;
-  }
-
   /** Why the last search failed. MCP lists leave the tools out until one succeeds; they can still be called. */
   let outage: string | undefined;
   const listeners = new Set<(kind: "tools") => void>();
@@ -58,7 +53,8 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
 
   async function search(query: SearchQuery, scope: Scope): Promise<Outcome> {
     try {
-      const found = await useProvider().search(query, scope);
+      if (isUnset) throw provider;
+      const found = await provider.search(query, scope);
       setOutage(undefined);
       return formatResults(name, query, found);
     } catch (error) {
@@ -76,14 +72,8 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
       category: "SEARCH",
       description: "Web search and information retrieval",
       async health() {
-        try {
-          useProvider();
-          return outage === undefined
-            ? { state: "available" }
-            : { state: "unavailable", reason: outage };
-        } catch (error) {
-          return { state: "unavailable", reason: messageOf(error) };
-        }
+        const reason = isUnset ? provider.message : outage;
+        return reason === undefined ? { state: "available" } : { state: "unavailable", reason };
       },
       isListed: () => outage === undefined,
       problem: () => outage,
@@ -120,45 +110,40 @@ function searchIn(tool: Tool, provider: SearchProviderName): Tool {
   return { ...tool, description: `${tool.description} Without another provider: ${source}.` };
 }
 
-function createProvider(name: SearchProviderName, options: SearchToolkitOptions): SearchProvider {
+/** The error says what is not set up. */
+function openProvider(
+  name: SearchProviderName,
+  options: SearchToolkitOptions,
+): SearchProvider | HallError {
   const { url, env = process.env, origin } = options;
   switch (name) {
     case "searxng":
       if (!url || !URL.canParse(url))
-        throw notConfigured("SearXNG needs search.url", { do: "edit-config", field: "search.url" });
+        return notConfigured("SearXNG needs search.url", {
+          do: "edit-config",
+          field: "search.url",
+        });
       return createWebProvider(createSearxng(url));
-    case "brave": {
-      const keyName = options.apiKeyEnv ?? "BRAVE_API_KEY";
-      return createWebProvider(createBrave(readKey(env, keyName, "Brave Search"), keyName, origin));
-    }
+    case "brave":
     case "tavily": {
-      const keyName = options.apiKeyEnv ?? "TAVILY_API_KEY";
-      return createWebProvider(createTavily(readKey(env, keyName, "Tavily"), keyName, origin));
+      const { engine, create, variable } = engines[name];
+      const keyName = options.apiKeyEnv ?? variable;
+      const key = env[keyName]?.trim();
+      if (key) return createWebProvider(create(key, keyName, origin));
+      return notConfigured(`${engine} needs its key in the environment variable ${keyName}`, {
+        do: "set-variable",
+        name: keyName,
+      });
     }
     case "keyless":
       return createKeyless(origin);
   }
 }
 
-/** The error says what is not set up. */
-function openProvider(
-  name: SearchProviderName,
-  options: SearchToolkitOptions,
-): SearchProvider | HallError {
-  try {
-    return createProvider(name, options);
-  } catch (error) {
-    if (error instanceof HallError) return error;
-    throw error;
-  }
-}
-
-function readKey(env: NodeJS.ProcessEnv, keyName: string, engine: string): string {
-  const key = env[keyName]?.trim();
-  if (key) return key;
-  const next: Advice = { do: "set-variable", name: keyName };
-  throw notConfigured(`${engine} needs its key in the environment variable ${keyName}`, next);
-}
+const engines = {
+  brave: { engine: "Brave Search", create: createBrave, variable: "BRAVE_API_KEY" },
+  tavily: { engine: "Tavily", create: createTavily, variable: "TAVILY_API_KEY" },
+};
 
 function notConfigured(problem: string, next: Advice): HallError {
   return new HallError("UNAVAILABLE", problem, { hint: setupHint, next: [next] });
