@@ -22,7 +22,6 @@ import {
   emitLet,
   emitSetLocal,
   emitValuesLet,
-  plainSlot,
   readVariable,
 } from "./emit-variables.ts";
 import { inlineTest } from "./inline-tests.ts";
@@ -81,8 +80,6 @@ export class Emitter {
       const inlined = inlineTest(this, node);
       if (inlined !== null) return inlined;
     }
-    const slot = plainSlot(this, node);
-    if (slot !== null) return (f) => f[slot] !== NIL;
     const run = this.run(node);
     return (f) => run(f) !== NIL;
   }

@@ -17,8 +17,6 @@ export function inlineTest(e: Emitter, node: NodeOf<"call-native">): Test | null
   if (node.args.length === 2) return two.get(name.name)?.(e, left as Node, right as Node) ?? null;
   if (node.args.length !== 1) return null;
   if (name.name === "NOT" || name.name === "NULL") {
-    const slot = plainSlot(e, left as Node);
-    if (slot !== null) return (f) => f[slot] === NIL;
     const test = e.test(left as Node);
     return (f) => !test(f);
   }
@@ -105,7 +103,7 @@ const two = new Map<string, Two>([
       return (f) => eql(a(f), b(f));
     },
   ],
-  ["=", same],
+  ["=", comparison((a, b) => a === b, equalNumbers)],
   [
     "/=",
     comparison(
@@ -164,25 +162,6 @@ function comparison(
 }
 
 /** The comparisons that loops and recursions use most. */
-function same(e: Emitter, left: Node, right: Node): Test {
-  const { m } = e;
-  const slot = plainSlot(e, left);
-  const a = e.run(left);
-  const b = e.run(right);
-  if (slot !== null) {
-    return (f) => {
-      const x = f[slot] as Value;
-      const y = b(f);
-      return typeof x === "number" && typeof y === "number" ? x === y : equalNumbers(m, x, y);
-    };
-  }
-  return (f) => {
-    const x = a(f);
-    const y = b(f);
-    return typeof x === "number" && typeof y === "number" ? x === y : equalNumbers(m, x, y);
-  };
-}
-
 function less(e: Emitter, left: Node, right: Node): Test {
   const { m } = e;
   const slot = plainSlot(e, left);

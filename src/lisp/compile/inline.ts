@@ -1,7 +1,7 @@
 // Inlined natives: arithmetic on small integers, and access to conses. Their names are in a locked package, so a
 // compiled program cannot see them change.
 
-import { magnitude, modulo, remainder } from "../arithmetic.ts";
+import { modulo, remainder } from "../arithmetic.ts";
 import { exceed } from "../budgets.ts";
 import { designated } from "../core/signalling.ts";
 import { named } from "../define.ts";
@@ -60,7 +60,6 @@ const inliners: Readonly<Record<string, Inliner>> = {
   "1- 1": (e, [arg]) => difference(e, [arg as Node, one]),
   "MOD 2": (e, args) => remainderOf(e, args, modulo),
   "REM 2": (e, args) => remainderOf(e, args, remainder),
-  "ABS 1": absoluteOf,
   "CAR 1": carOf,
   "FIRST 1": carOf,
   "CDR 1": cdrOf,
@@ -105,17 +104,6 @@ function sum(e: Emitter, args: readonly Node[]): Run {
   }
   const a = e.run(left);
   const b = e.run(right);
-  if (slot !== null) {
-    return (f) => {
-      const x = f[slot] as Value;
-      const y = b(f);
-      if (typeof x === "number" && typeof y === "number") {
-        const total = x + y;
-        if (total <= max && total >= -max) return total;
-      }
-      return add(m, x, y);
-    };
-  }
   return (f) => {
     const x = a(f);
     const y = b(f);
@@ -172,15 +160,6 @@ function remainderOf(e: Emitter, args: readonly Node[], slow: typeof modulo): Ru
   };
 }
 
-function absoluteOf(e: Emitter, [arg]: readonly Node[]): Run {
-  const { m } = e;
-  const run = e.run(arg as Node);
-  return (f) => {
-    const x = run(f);
-    return typeof x === "number" ? Math.abs(x) : magnitude(m, x);
-  };
-}
-
 function chainOf(e: Emitter, args: readonly Node[], combine: typeof add): Run | null {
   if (args.length < 3) return null;
   const { m } = e;
@@ -194,14 +173,6 @@ function chainOf(e: Emitter, args: readonly Node[], combine: typeof add): Run | 
 
 function carOf(e: Emitter, [arg]: readonly Node[]): Run {
   const { m } = e;
-  const slot = plainSlot(e, arg as Node);
-  if (slot !== null) {
-    return (f) => {
-      const value = f[slot];
-      if (value instanceof Cons) return value.car;
-      return value === NIL ? NIL : m.typeError(value as Value, "LIST");
-    };
-  }
   const run = e.run(arg as Node);
   return (f) => {
     const value = run(f);
@@ -212,14 +183,6 @@ function carOf(e: Emitter, [arg]: readonly Node[]): Run {
 
 function cdrOf(e: Emitter, [arg]: readonly Node[]): Run {
   const { m } = e;
-  const slot = plainSlot(e, arg as Node);
-  if (slot !== null) {
-    return (f) => {
-      const value = f[slot];
-      if (value instanceof Cons) return value.cdr;
-      return value === NIL ? NIL : m.typeError(value as Value, "LIST");
-    };
-  }
   const run = e.run(arg as Node);
   return (f) => {
     const value = run(f);

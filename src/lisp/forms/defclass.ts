@@ -197,7 +197,6 @@ function addReader(m: Machine, reader: Value, cls: Sym, slot: Sym): void {
     return value;
   };
   const fn = nativeFunction(reader, "object", read, { values: true });
-  fn.code.c1 = (mm, _, object) => read(mm, object);
   addAccessor(m, reader, [cls], fn);
 }
 

@@ -7,7 +7,7 @@ import { Code, Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { noteDefinition, setFunction } from "../packages.ts";
 import { NIL, Sym } from "../symbol.ts";
-import { Cons, Instance, LispClass, type Opaque, type Value } from "../values.ts";
+import { Cons, type LispClass, type Opaque, type Value } from "../values.ts";
 import {
   type Combination,
   combine,
@@ -57,9 +57,7 @@ export class Generic {
   #wanted: (Set<unknown> | null)[] = [];
   #only: Effective | null = null;
   #kept = new Map<unknown, Effective | Map<unknown, unknown>>();
-  // An inline cache: most calls have the class of one of the last two. `#lastClass` is null if more than the class of
-  // the first argument decides.
-  #lastClass: LispClass | null = null;
+  // An inline cache: most calls have the class of one of the last two.
   #lastKey: unknown = null;
   #last: Effective | null = null;
   #otherKey: unknown = null;
@@ -97,14 +95,12 @@ export class Generic {
     });
     this.#only = null;
     this.#kept = new Map();
-    this.#lastClass = null;
     this.#lastKey = null;
     this.#otherKey = null;
   }
 
   /** The effective method, if it is known from the first argument alone. */
   known(first: Value): Effective | null {
-    if (first instanceof Instance && first.cls === this.#lastClass) return this.#last;
     if (this.#width > 1) return null;
     if (this.#width === 0) return this.#only;
     const key = this.#wanted[0] === null ? classOf(first) : this.#keyOf(first, 0);
@@ -115,7 +111,6 @@ export class Generic {
     this.#otherKey = this.#lastKey;
     this.#other = this.#last;
     this.#lastKey = key;
-    this.#lastClass = key instanceof LispClass && this.#wanted[0] === null ? key : null;
     this.#last = found;
     return found;
   }
