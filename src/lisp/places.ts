@@ -2,10 +2,10 @@
 // functions need none: `(setf (f a b) v)` calls the function `(setf f)` with v, a and b.
 import { Scope } from "./compile/nodes.ts";
 import { form, fresh, lisp, named, type Template } from "./define.ts";
-import type { Macro } from "./function.ts";
+import type { Fn, Macro } from "./function.ts";
 import type { Machine } from "./machine.ts";
 import { keywordOf } from "./packages.ts";
-import { NIL, Sym } from "./symbol.ts";
+import { NIL, Sym, words } from "./symbol.ts";
 import { Cons, itemsOf, Opaque, type Value } from "./values.ts";
 
 export interface Expansion {
@@ -17,17 +17,20 @@ export interface Expansion {
   readonly access: Value;
 }
 
-export type PlaceExpander = (m: Machine, place: Cons, env: Opaque) => Expansion;
+/** Places of the language that are not functions; the prelude has their expanders. */
+const expanders = new Map(
+  words("THE VALUES GETF LDB MASK-FIELD APPLY").map((name) => [named(name), `%PLACE-${name}`]),
+);
 
-const shared = new Map<Sym, PlaceExpander>();
+/** The session's definitions by `defsetf` and `define-setf-expander`: functions of a place and an environment. */
+export const sessionPlaces = (m: Machine) => m.keep("places", () => new Map<Sym, Fn>());
 
-/** Defines a place of the language that is not a function. */
-export function definePlace(name: string, expand: PlaceExpander): void {
-  shared.set(named(name), expand);
+function expanderOf(m: Machine, head: Sym): Fn | undefined {
+  const own = sessionPlaces(m).get(head);
+  if (own !== undefined) return own;
+  const name = expanders.get(head);
+  return name === undefined ? undefined : m.fn(named(name));
 }
-
-/** The session's definitions by `defsetf` and `define-setf-expander`. */
-export const sessionPlaces = (m: Machine) => m.keep("places", () => new Map<Sym, PlaceExpander>());
 
 export function expandPlace(m: Machine, place: Value, env: Opaque): Expansion {
   // A missing macro argument arrives as undefined.
@@ -36,18 +39,26 @@ export function expandPlace(m: Machine, place: Value, env: Opaque): Expansion {
   if (!(place instanceof Cons) || !(place.car instanceof Sym))
     return m.programError(`${m.show(place)} is not a place`);
   const head = place.car;
-  const expander = sessionPlaces(m).get(head) ?? shared.get(head);
-  if (expander !== undefined) return expander(m, place, env);
+  const expander = expanderOf(m, head);
+  if (expander !== undefined) return expandBy(m, expander, place, env);
   if (head.setter === null) {
     const expanded = expandOnce(m, place, env);
     if (expanded !== undefined) return expandPlace(m, expanded, env);
   }
-  return callExpansion(place, (temps, store) => [
-    "FUNCALL",
-    ["FUNCTION", ["SETF", head]],
+  return callExpansion(place, head);
+}
+
+/** The values of an expander as an expansion. */
+function expandBy(m: Machine, expander: Fn, place: Value, env: Opaque): Expansion {
+  const parts = m.allValues(m.call2(expander, place, env));
+  const [temps = NIL, values = NIL, stores = NIL, store = NIL, access = NIL] = parts;
+  const inits = itemsOf(values);
+  return {
+    temps: itemsOf(temps).map((temp, index) => [temp as Sym, inits[index] ?? NIL]),
+    stores: itemsOf(stores) as Sym[],
     store,
-    ...temps,
-  ]);
+    access,
+  };
 }
 
 function expandName(m: Machine, name: Sym, env: Opaque): Expansion {
@@ -58,19 +69,15 @@ function expandName(m: Machine, name: Sym, env: Opaque): Expansion {
 }
 
 /** For a place that is a call: binds its operands, except constants. */
-export function callExpansion(
-  place: Cons,
-  store: (temps: Template[], store: Sym) => Template,
-): Expansion {
-  const operands = itemsOf(place.cdr);
+function callExpansion(place: Cons, head: Sym): Expansion {
   const temps: [Sym, Value][] = [];
-  const names = operands.map((operand) => hold(operand, temps));
+  const names = itemsOf(place.cdr).map((operand) => hold(operand, temps));
   const value = fresh("NEW");
   return {
     temps,
     stores: [value],
-    store: form(store(names, value)),
-    access: form([place.car, ...names]),
+    store: lisp`(funcall #'(setf ${head}) ${value} @${names})`,
+    access: form([head, ...names]),
   };
 }
 

@@ -23,30 +23,6 @@ export function fractionOf(value: number): Fraction {
   return { numerator, denominator: 1n << BigInt(shift) };
 }
 
-/** The simplest fraction that reads back as this finite double: the first convergent that the double cannot be told from. */
-export function simplestFraction(value: number): Fraction {
-  if (value === 0) return { numerator: 0n, denominator: 1n };
-  const { digits, exponent } = shortestDigits(Math.abs(value));
-  const places = digits.length - exponent;
-  const sign = value < 0 ? -1n : 1n;
-  if (places <= 0)
-    return { numerator: sign * BigInt(digits) * 10n ** BigInt(-places), denominator: 1n };
-  const found = convergent(fractionOf(Math.abs(value)), Math.abs(value));
-  return { numerator: sign * found.numerator, denominator: found.denominator };
-}
-
-function convergent(exact: Fraction, value: number): Fraction {
-  let { numerator: x, denominator: y } = exact;
-  let [p0, q0, p1, q1] = [0n, 1n, 1n, 0n];
-  for (;;) {
-    const whole = x / y;
-    [p0, p1] = [p1, whole * p1 + p0];
-    [q0, q1] = [q1, whole * q1 + q0];
-    if (doubleOf(p1, q1) === value) return { numerator: p1, denominator: q1 };
-    [x, y] = [y, x % y];
-  }
-}
-
 /** numerator / denominator rounded to the nearest double, ties to even; infinite when it does not fit. */
 export function doubleOf(numerator: bigint, denominator: bigint): number {
   if (isSmall(numerator) && isSmall(denominator)) return Number(numerator) / Number(denominator);

@@ -9,7 +9,7 @@ import {
   signalCondition,
   slotName,
 } from "../conditions.ts";
-import { defineFunction, defineMacro, defineValues, lisp, named } from "../define.ts";
+import { defineFunction, defineValues, named } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import {
@@ -25,9 +25,8 @@ import {
   withRestarts,
 } from "../restarts.ts";
 import { Str } from "../string.ts";
-import { NIL, Sym } from "../symbol.ts";
+import { NIL, type Sym } from "../symbol.ts";
 import {
-  Cons,
   findKeyword,
   gatheringStream,
   Instance,
@@ -72,9 +71,7 @@ export function defineSignalling(): void {
     }
     return m.raise(condition);
   });
-  defineMacro("ASSERT", expandAssert);
-  defineMacro("CHECK-TYPE", expandCheckType);
-  defineFunction("%ASSERT-FAILED form datum arguments places", assertFailed);
+  defineFunction("%ASSERT-FAILED form datum arguments", assertFailed);
   defineFunction("%CHECK-FAILED place datum type text", checkFailed);
   for (const [reader, slot] of readers)
     defineFunction(`${reader} condition`, (m, condition) => readSlot(m, condition, slot));
@@ -169,16 +166,6 @@ function writeWarning(m: Machine, condition: Instance): void {
   write(m, stream, `${stream.column > 0 ? "\n" : ""}${kind}: ${reportOf(m, condition)}\n`);
 }
 
-/** `(assert test (place…) datum argument…)`: a correction repeats the test. */
-function expandAssert(whole: Cons): Value {
-  const [test, places, datum, ...args] = itemsOf(whole.cdr);
-  return lisp`(block %done
-    (tagbody %again
-      (if ${test} (return-from %done nil) nil)
-      (%assert-failed '${test} ${datum} (list @${args}) '${places})
-      (go %again)))`;
-}
-
 function assertFailed(m: Machine, test: Value, datum: Value, args: Value): Value {
   const condition =
     datum === NIL
@@ -188,22 +175,6 @@ function assertFailed(m: Machine, test: Value, datum: Value, args: Value): Value
         })
       : designated(m, datum, itemsOf(args), "SIMPLE-ERROR");
   return offering(m, "CONTINUE", "Try the assertion again.", () => m.raise(condition));
-}
-
-/** `(check-type place type text)`: STORE-VALUE sets the place and repeats the check. */
-function expandCheckType(whole: Cons, _: Opaque, m: Machine): Value {
-  const [place, type, text] = itemsOf(whole.cdr);
-  if (place === undefined || type === undefined)
-    return m.programError("check-type takes a place and a type");
-  const failed = lisp`(%check-failed '${place} ${place} '${type} ${text})`;
-  // SBCL accepts a constant, too; there is nothing to store into.
-  const retry =
-    place instanceof Sym || place instanceof Cons ? lisp`(setf ${place} ${failed})` : failed;
-  return lisp`(block %done
-    (tagbody %again
-      (if (typep ${place} '${type}) (return-from %done nil) nil)
-      ${retry}
-      (go %again)))`;
 }
 
 function checkFailed(m: Machine, place: Value, datum: Value, type: Value, text: Value): Value {

@@ -35,7 +35,7 @@ import {
   toInteger,
   toRational,
 } from "../numbers.ts";
-import { decodeDouble, fractionOf, simplestFraction } from "../rationals.ts";
+import { decodeDouble, fractionOf } from "../rationals.ts";
 import { bool } from "../symbol.ts";
 import { Float, integer, type Value } from "../values.ts";
 
@@ -61,17 +61,10 @@ function defineArithmetic(): void {
   defineFunction("1+ number", (m, number) => add(m, number, 1));
   defineFunction("1- number", (m, number) => subtract(m, number, 1));
   defineFunction("ABS number", (m, number) => magnitude(m, number));
-  defineFunction("SIGNUM number", (m, number) => {
-    const x = real(m, number, "NUMBER");
-    return x instanceof Float ? new Float(Math.sign(x.value)) : signOf(x);
-  });
   defineFunction("MAX number &rest more", (m, first, more) => choose(m, first, more, 1));
   defineFunction("MIN number &rest more", (m, first, more) => choose(m, first, more, -1));
   defineFunction("GCD &rest integers", (m, integers) =>
     integer(integers.reduce((sum: bigint, next) => gcd(m, sum, BigInt(toInteger(m, next))), 0n)),
-  );
-  defineFunction("LCM &rest integers", (m, integers) =>
-    integer(integers.reduce((sum: bigint, next) => lcm(m, sum, BigInt(toInteger(m, next))), 1n)),
   );
 }
 
@@ -94,12 +87,6 @@ function choose(m: Machine, first: Value, more: Value[], sign: 1 | -1): Value {
   let best: Value = real(m, first);
   for (const next of more) if (compare(m, next, best) * sign > 0) best = next;
   return best;
-}
-
-function lcm(m: Machine, a: bigint, b: bigint): bigint {
-  if (a === 0n || b === 0n) return 0n;
-  const product = (a / gcd(m, a, b)) * b;
-  return product < 0n ? -product : product;
 }
 
 function defineComparison(): void {
@@ -206,12 +193,6 @@ function defineRationals(): void {
     const { numerator, denominator } = fractionOf(x.value);
     return rational(m, numerator, denominator);
   });
-  defineFunction("RATIONALIZE number", (m, number) => {
-    const x = real(m, number);
-    if (!(x instanceof Float)) return x;
-    const { numerator, denominator } = simplestFraction(x.value);
-    return rational(m, numerator, denominator);
-  });
 }
 
 function defineFloats(): void {
@@ -237,11 +218,6 @@ function defineFloats(): void {
   defineValues("INTEGER-DECODE-FLOAT float", (m, value) => {
     const { mantissa, exponent, sign } = decodeDouble(float(m, value));
     return m.values(integer(mantissa), exponent, sign);
-  });
-  defineFunction("FLOAT-SIGN float &optional other", (m, value, other: Value | undefined) => {
-    const x = float(m, value);
-    const size = Math.abs(other === undefined ? 1 : float(m, other));
-    return new Float(x < 0 || Object.is(x, -0) ? -size : size);
   });
 }
 

@@ -1,4 +1,22 @@
-;;; Restarts.
+;;; Assertions and restarts.
+
+;; A correction repeats the test.
+(defmacro assert (test &optional places datum &rest arguments)
+  (declare (ignore places))
+  `(block %done
+     (tagbody %again
+       (if ,test (return-from %done nil))
+       (%assert-failed ',test ,datum (list ,@arguments))
+       (go %again))))
+
+;; STORE-VALUE sets the place and repeats the check. A constant is accepted, too; there is nothing to store into.
+(defmacro check-type (place type &optional text)
+  (let ((failed `(%check-failed ',place ,place ',type ,text)))
+    `(block %done
+       (tagbody %again
+         (if (typep ,place ',type) (return-from %done nil))
+         ,(if (or (symbolp place) (consp place)) `(setf ,place ,failed) failed)
+         (go %again)))))
 
 (defmacro restart-case (expression &rest clauses &environment environment)
   (flet ((designator (value) (if (or (null value) (stringp value)) value `#',value)))

@@ -1,4 +1,5 @@
-;;; Numbers in words and in Roman numerals, quotients as floats, and the parts of numbers that are not complex.
+;;; Numbers in words and in Roman numerals, quotients as floats, signs, fractions, and the parts of numbers that are
+;;; not complex.
 
 (defun %cardinal (number)
   (cond ((zerop number) "zero")
@@ -120,3 +121,32 @@
 (defun float-radix (float)
   (check-type float float)
   2)
+
+(defun signum (number)
+  (cond ((zerop number) number)
+        ((floatp number) (float-sign number))
+        ((plusp number) 1)
+        (t -1)))
+
+(defun float-sign (float &optional (other 1.0))
+  (check-type other float)
+  ;; Also true of the negative zero.
+  (if (minusp (nth-value 2 (integer-decode-float float))) (- (abs other)) (abs other)))
+
+(defun lcm (&rest integers)
+  (reduce (lambda (a b)
+            (let ((common (gcd a b)))
+              (if (zerop common) 0 (abs (* (/ a common) b)))))
+          integers :initial-value 1))
+
+;; The simplest fraction that reads back as the same float: its first convergent that is equal to it.
+(defun rationalize (number)
+  (let ((exact (rational number)) (p0 0) (q0 1) (p1 1) (q1 0))
+    (cond ((or (rationalp number) (zerop exact)) exact)
+          ((minusp exact) (- (rationalize (- number))))
+          (t (loop
+               (multiple-value-bind (whole rest) (floor exact)
+                 (psetq p0 p1 p1 (+ (* whole p1) p0))
+                 (psetq q0 q1 q1 (+ (* whole q1) q0))
+                 (when (= (float (/ p1 q1)) number) (return (/ p1 q1)))
+                 (setq exact (/ rest))))))))

@@ -2,13 +2,29 @@
 
 (defmacro defsetf (name second &optional (stores nil long) &body body)
   (if (and second (symbolp second))
-      `(%defsetf-short ',name ',second)
+      `(%defsetf ',name 1
+         (lambda (%environment &rest %parts)
+           (declare (ignore %environment))
+           (cons ',second (append (cdr %parts) (list (car %parts))))))
       (multiple-value-bind (plain environment) (%without-environment second)
         (unless long (error 'program-error))
-        `(%defsetf-long ',name ,(length stores)
+        `(%defsetf ',name ,(length stores)
            (lambda (,environment ,@stores ,@plain)
              (declare (ignorable ,environment))
              ,@(%in-block name body))))))
+
+;; STORE makes the form that stores, from the environment, the variables of the new values and those of the operands.
+(defun %defsetf (name count store)
+  (%define-setf-expander name
+    (lambda (place environment)
+      (let ((parts (%variables (cdr place)))
+            (stores (loop repeat count collect (make-symbol "NEW"))))
+        (values parts (cdr place) stores
+                (apply store environment (append stores parts))
+                (cons (car place) parts))))))
+
+(defun %variables (forms)
+  (loop for nil in forms collect (make-symbol "PART")))
 
 (defmacro define-setf-expander (name lambda-list &body body)
   (multiple-value-bind (plain environment) (%without-environment lambda-list)
@@ -88,3 +104,54 @@
   (if names
       `(values (setf (values ,@names) ,form))
       `(values ,form)))
+
+;;; Places that are not functions; each gives the values of GET-SETF-EXPANSION.
+
+(defun %place-the (place environment)
+  (destructuring-bind (type inner) (cdr place)
+    (multiple-value-bind (names forms stores store access) (get-setf-expansion inner environment)
+      (values names forms stores store `(the ,type ,access)))))
+
+;; A part with several variables, an inner VALUES, gets one value.
+(defun %place-values (place environment)
+  (let ((parts (loop for inner in (cdr place)
+                     collect (multiple-value-list (get-setf-expansion inner environment)))))
+    (values (loop for (names nil stores) in parts append names append (cdr stores))
+            (loop for (nil forms stores) in parts
+                  append forms
+                  append (loop for nil in (cdr stores) collect nil))
+            (mapcar #'car (mapcar #'third parts))
+            `(values ,@(mapcar #'fourth parts))
+            `(values ,@(mapcar #'fifth parts)))))
+
+(defun %place-getf (place environment)
+  (destructuring-bind (inner indicator &rest default) (cdr place)
+    (multiple-value-bind (names forms stores store access) (get-setf-expansion inner environment)
+      (let ((key (make-symbol "KEY")) (held (%variables default)) (new (make-symbol "NEW")))
+        (values `(,@names ,key ,@held) `(,@forms ,indicator ,@default) (list new)
+                `(let ((,(car stores) (%putf ,access ,key ,new))) ,store ,new)
+                `(getf ,access ,key ,@held))))))
+
+(defun %place-ldb (place environment)
+  (destructuring-bind (operator specifier inner) place
+    (multiple-value-bind (names forms stores store access) (get-setf-expansion inner environment)
+      (let ((bytes (make-symbol "BYTE"))
+            (new (make-symbol "NEW"))
+            (depositor (if (eq operator 'ldb) 'dpb 'deposit-field)))
+        (values (cons bytes names) (cons specifier forms) (list new)
+                `(let ((,(car stores) (,depositor ,new ,bytes ,access))) ,store ,new)
+                `(,operator ,bytes ,access))))))
+
+(defun %place-mask-field (place environment)
+  (%place-ldb place environment))
+
+;; (setf (apply #'f a … list) v) applies (setf f).
+(defun %place-apply (place environment)
+  (declare (ignore environment))
+  (destructuring-bind (function &rest operands) (cdr place)
+    (unless (typep function '(cons (eql function) cons))
+      (error 'program-error :text "setf of apply needs #'name"))
+    (let ((parts (%variables operands)) (new (make-symbol "NEW")))
+      (values parts operands (list new)
+              `(apply #'(setf ,(second function)) ,new ,@parts)
+              `(apply ,function ,@parts)))))

@@ -85,7 +85,13 @@
 ;; --- rational
 (list (rational 0.5) (rational 0.1) (rational 3) (rational -1.25))
 ;; --- rationalize
-(list (rationalize 0.1) (rationalize 0.5) (rationalize 3) (rationalize 1.25) (rationalize 0.333))
+(list (rationalize 0.1) (rationalize 0.5) (rationalize 3) (rationalize 1.25) (rationalize 0.333)
+      (rationalize -2.5) (rationalize 123456789012345678901234.0) (rationalize 1e300))
+;; --- float-sign and signum
+(list (float-sign -0.0) (float-sign -2.0 3.0) (float-sign 2.5) (signum -3.5) (signum 0.0) (signum -2/3)
+      (signum 7))
+;; --- lcm
+(list (lcm) (lcm 4) (lcm -4 6) (lcm 0 5) (lcm 12 18 27) (lcm 123456789012345678901 7))
 ;; --- float conversion
 (list (float 1 1.0) (float 1/4 1.0) (float 2.5) (coerce 1/8 'double-float) (coerce 3 'double-float))
 ;; --- float parts
