@@ -13,11 +13,12 @@ export interface Fault {
 }
 
 /**
- * A hall is killed, stopped, cut off from the database without a word, cut off from clients and other halls without a
+ * A hall is killed, asked to leave, stopped, cut off from the database without a word, cut off from clients and other halls without a
  * word, or loses its connections to the database. The database is killed or stopped.
  */
 const kinds = [
   "kill",
+  "leave",
   "stop",
   "partition",
   "isolate",
@@ -92,6 +93,13 @@ export class Faults {
     switch (kind) {
       case "kill":
         hall.isOpen = false;
+        return this.#team.restart(index);
+      case "leave":
+        hall.process.child.kill("SIGTERM");
+        // The balancer notices a little later.
+        await sleep(ms / 3);
+        hall.isOpen = false;
+        await hall.process.exited;
         return this.#team.restart(index);
       case "stop":
         hall.process.child.kill("SIGSTOP");
