@@ -168,8 +168,9 @@ class Chaos {
         post(url, message, headers, { onMessage }),
       );
       ended.abort();
-      if (answer && answer.answered[0] !== message.id && answer.answered[0] !== null)
-        this.broken.push(`crossed: ${message.id} got the answer to ${answer.answered[0]}`);
+      const [answered = null] = answer?.answered ?? [];
+      if (answered !== null && answered !== message.id)
+        this.broken.push(`crossed: ${message.id} got the answer to ${answered}`);
       // Its hall has ended: the client begins again, as MCP wants.
       if (!answer || answer.status === 404) session = undefined;
       else this.#judge(name, id, answer, isAsked);

@@ -284,7 +284,8 @@ export function post(
       response.on("error", reject);
       response.on("close", () => {
         if (!response.complete) return reject(new Error("cut off"));
-        const messages = readMessages(text);
+        const isStream = String(response.headers["content-type"]).includes("event-stream");
+        const messages = isStream ? readEvents(text) : readBody(text);
         resolve({
           status: response.statusCode ?? 0,
           headers: response.headers,
@@ -299,10 +300,8 @@ export function post(
   });
 }
 
-function readMessages(text: string): readonly JsonObject[] {
-  const events = readEvents(text);
-  if (events.length > 0 || text === "") return events;
-  const value: unknown = JSON.parse(text);
+function readBody(text: string): readonly JsonObject[] {
+  const value: unknown = text === "" ? undefined : JSON.parse(text);
   return isObject(value) ? [value] : [];
 }
 

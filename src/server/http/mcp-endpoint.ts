@@ -19,7 +19,7 @@ import { checkStandardHeaders } from "./headers.ts";
 import type { MovedSessions } from "./moved-sessions.ts";
 import { idOf, type OtherHalls } from "./other-halls.ts";
 import { accepts, createPostChannel, PostReply } from "./post.ts";
-import { invalidRequest, notAllowed, type Refusal } from "./refusal.ts";
+import { invalidRequest, notAllowed, type Refusal, shuttingDown } from "./refusal.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** One HTTP request that passed admission. */
@@ -202,8 +202,10 @@ export class McpEndpoint {
         `MCP-Protocol-Version must be one of ${legacyVersions.join(", ")}`,
       );
 
-    const { sessions } = this.#options;
+    const { sessions, server } = this.#options;
     const sessionId = sessionIdOf(request);
+    // The body took longer than the hall was there: its connections are closed and answer nothing.
+    if (server.isClosing) return { ...shuttingDown, id: idOf(message) };
     if (sessionId !== undefined) return sessions.post(sessionId, parsed, response, caller);
     if (message?.kind !== "request" || message.method !== "initialize")
       return {
