@@ -21,6 +21,10 @@ const packages = {
   bubblewrap: () => existsSync("/usr/bin/bwrap"),
   strace: () => existsSync("/usr/bin/strace"),
   chromium: () => existsSync("/usr/bin/chromium"),
+  ...(isLong && {
+    buildah: () => existsSync("/usr/bin/buildah"),
+    debootstrap: () => existsSync("/usr/sbin/debootstrap"),
+  }),
 };
 
 await all(

@@ -10,7 +10,7 @@ import { ConfigError } from "../config/error.ts";
 import type { Config } from "../config/schema.ts";
 import type { AccessTokens } from "../server/http/access-tokens.ts";
 import { isLoopback } from "../server/http/guard.ts";
-import { listenHttp } from "../server/http/listener.ts";
+import { type HttpListener, listenHttp } from "../server/http/listener.ts";
 import { writeMetrics } from "../server/http/metrics.ts";
 import { openPageFiles } from "../server/http/page-files.ts";
 import { openPageSessions } from "../server/http/page-sessions.ts";
@@ -74,6 +74,7 @@ export async function serveProject(
     publicUrl,
     accessTokens,
     others: together?.others,
+    moves: together?.moves,
     run: (body, response) => runForOther(registrations, body, response),
     page: { files: openPageFiles(pageFolder()), sessions, host: page, accessTokens, publicUrl },
   }).catch(cannotListen);
@@ -86,7 +87,7 @@ export async function serveProject(
     needsToken: listener.needsToken,
     async close(drainMs) {
       page.close();
-      const leftMs = await handOver(project.hall, drainMs);
+      const leftMs = await handOver(project.hall, listener, drainMs);
       await project.close(leftMs);
       if (drainMs > 0) await listener.close();
     },
@@ -108,16 +109,25 @@ async function openAccessTokens(
 const noticedMs = 1_000;
 
 /**
- * Of several halls: the others get what is new, and what waits here for an answer can still have it. Returns the time that
- * is left.
+ * Of several halls: the others get what is new, and the sessions that run nothing; what waits here for an answer can still
+ * have it. Returns the time that is left.
  */
-async function handOver({ server, together }: Hall, drainMs: number): Promise<number> {
+async function handOver(
+  { server, together }: Hall,
+  listener: HttpListener,
+  drainMs: number,
+): Promise<number> {
   if (drainMs === 0 || together?.others.any() === undefined) return drainMs;
   const since = performance.now();
   server.isLeaving = true;
   await together.board.leave();
   const passedMs = (): number => performance.now() - since;
-  while (passedMs() < drainMs && (server.isBusy || passedMs() < noticedMs)) await sleep(50);
+  let isBusy = true;
+  while (passedMs() < drainMs && (isBusy || passedMs() < noticedMs)) {
+    const left = await listener.giveAwaySessions();
+    isBusy = server.isBusy || left > 0;
+    await sleep(50);
+  }
   return Math.max(1, drainMs - passedMs());
 }
 

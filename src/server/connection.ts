@@ -60,6 +60,13 @@ type State =
     }
   | { readonly kind: "leaving"; readonly version: Version };
 
+/** For another hall that goes on with the client. */
+export interface ConnectionState extends Pick<Declared, "version" | "capabilities"> {
+  readonly client: string;
+  readonly logLevel: LogLevel;
+  readonly watched: readonly string[];
+}
+
 /** The self-description of the client, in the request or before. */
 type Declared = Omit<Envelope, "client">;
 
@@ -143,6 +150,24 @@ export class ClientConnection {
       if (this.#isClosed) resolve();
       else this.#onClosed.add(resolve);
     });
+  }
+
+  /** For another hall; undefined before the handshake, and while something runs. */
+  get movable(): ConnectionState | undefined {
+    const [state, logLevel] = [this.#state, this.#logLevel];
+    if (!("caller" in state) || this.#peer.inFlightCount > 0 || this.#reports.size > 0)
+      return undefined;
+    const { version, capabilities, caller } = state;
+    return { version, capabilities, client: caller.client, logLevel, watched: this.#watches.uris };
+  }
+
+  /** Goes on with the client of another hall, which had the handshake. */
+  resume({ version, capabilities, client, logLevel, watched }: ConnectionState): void {
+    const caller = this.#greeted(version, capabilities, client);
+    this.#logLevel = logLevel;
+    const watch = async (uri: string) => this.#watches.add(uri, { rights: this.#rights, caller });
+    // A resource that is gone changes no more.
+    for (const uri of watched) watch(uri).catch(() => {});
   }
 
   /** Receives messages that the transport has parsed itself. */
@@ -351,11 +376,7 @@ export class ClientConnection {
     if (this.#state.kind !== "new") throw new HallError("INVALID_REQUEST", "already initialized");
     const { protocolVersion, capabilities, clientInfo } = readGreeting(params);
     const version = isLegacyVersion(protocolVersion) ? protocolVersion : newestLegacy;
-    const caller = this.#createCaller(clientName(clientInfo), this.#link);
-    this.#state = { kind: "greeted", version, capabilities, caller };
-    this.#leave = this.#parts.onChange((kind) => this.#listChanged(kind));
-    this.#peer.unreadableId = "null";
-    this.#peer.acceptsBatches = version === "2025-03-26";
+    this.#greeted(version, capabilities, clientName(clientInfo));
     const { info, instructions, counts } = this.#parts;
     return {
       protocolVersion: version,
@@ -364,6 +385,15 @@ export class ClientConnection {
       instructions: instructions(),
       _meta: counts(),
     };
+  }
+
+  #greeted(version: Version, capabilities: JsonObject, client: string): Caller {
+    const caller = this.#createCaller(client, this.#link);
+    this.#state = { kind: "greeted", version, capabilities, caller };
+    this.#leave = this.#parts.onChange((kind) => this.#listChanged(kind));
+    this.#peer.unreadableId = "null";
+    this.#peer.acceptsBatches = version === "2025-03-26";
+    return caller;
   }
 
   #notified({ method, params = {} }: Notification): void {

@@ -148,6 +148,11 @@ export class Server {
     return this.#stateless.count + asking.count + tasks.count > 0;
   }
 
+  /** Tasks end with the connection that began them. */
+  get hasTasks(): boolean {
+    return this.#parts.tasks.count > 0;
+  }
+
   /** Clients that are connected now. */
   get clientCount(): number {
     const present = this.#connections.values().filter(({ isPresent }) => isPresent());

@@ -135,6 +135,10 @@ export class Watches {
     return this.#keep(uri, watching);
   }
 
+  get uris(): readonly string[] {
+    return [...this.#watched.keys()];
+  }
+
   remove(uri: string): void {
     this.#watched.get(uri)?.();
     this.#watched.delete(uri);

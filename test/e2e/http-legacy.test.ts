@@ -880,3 +880,18 @@ describe("answers that cannot be sent", () => {
     }
   });
 });
+
+test("a message whose body arrives after the hall has closed its connections is refused, not left without an answer", async () => {
+  await using door = await openDoor({ toolkits: [createSlowToolkit()] });
+  const session = await greet(door);
+  const dialled = door.dial();
+  const body = JSON.stringify(call(1, "slow.wait", { ms: 1 }));
+  dialled.write(
+    `POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\nMcp-Session-Id: ${session.id}\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`,
+  );
+  await dialled.until(/100 Continue/);
+  await door.hall.server.close(0);
+  dialled.write(body);
+  await dialled.until(/HTTP\/1\.1 503[\s\S]*"id":1\b/);
+  expect(dialled.received).toContain("the hall is shutting down");
+});

@@ -1,13 +1,11 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isObject, type JsonObject } from "../../src/base/json.ts";
+import { hashOf, isObject, type JsonObject } from "../../src/base/json.ts";
 import type { Settings } from "../../src/hall/settings.ts";
 import { shareLedger } from "../../src/hall/together/shared-ledger.ts";
 import { grantTools, type Ledger, openLedger } from "../../src/trust/ledger.ts";
 import type { Cluster } from "../store/cluster.ts";
+import { createRandom, Faults } from "./faults.ts";
+import { startService } from "./service.ts";
 import { ask, type HttpAnswer, post, said, type Team } from "./team.ts";
 
 export interface ChaosOptions {
@@ -24,9 +22,12 @@ export interface ChaosReport {
   readonly answered: number;
   /** The connection was cut: the client knows that it got no answer. */
   readonly cut: number;
+  /** In their order, which the seed decides. */
   readonly faults: readonly string[];
   readonly grants: number;
   readonly revocations: number;
+  /** Calls whose question was answered, through whichever hall. */
+  readonly questions: number;
   /** Calls that were approved by the answer to a question, through whichever hall. */
   readonly approvals: number;
   readonly registrations: number;
@@ -36,65 +37,54 @@ export interface ChaosReport {
   readonly acknowledged: readonly string[];
 }
 
-/** Numbers that a seed repeats. */
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 /** A request that neither gets an answer nor is cut off within this time counts as lost. */
 const answerMsMax = 60_000;
 
 class Chaos {
   readonly broken: string[] = [];
   readonly acknowledged: string[] = [];
-  readonly faults: string[] = [];
+  readonly faults: readonly string[];
   requests = 0;
   answered = 0;
   cut = 0;
   grants = 0;
   revocations = 0;
+  questions = 0;
   approvals = 0;
   registrations = 0;
-  /** Faults that have begun, and how many of them last. */
-  #begun = 0;
-  #lasting = 0;
-  #endedAt = 0;
   #isOver = false;
   #ids = 0;
   readonly #team: Team;
-  readonly #cluster: Cluster;
   readonly #options: ChaosOptions;
-  readonly #random: () => number;
+  readonly #faults: Faults;
 
   constructor(team: Team, cluster: Cluster, options: ChaosOptions) {
     this.#team = team;
-    this.#cluster = cluster;
     this.#options = options;
-    this.#random = createRandom(options.seed);
+    this.#faults = new Faults(team, cluster);
+    this.faults = this.#faults.names;
   }
 
   async run(): Promise<void> {
-    const { clients, seconds } = this.#options;
-    const running = Array.from({ length: clients }, (_, index) =>
-      index % 2 === 0 ? this.#modern() : this.#legacy(),
-    );
+    const { clients, seconds, seed } = this.#options;
+    // Each client has numbers of its own, so that the seed also repeats what it does.
+    const running = Array.from({ length: clients }, (_, index) => {
+      const random = createRandom(seed + index + 1);
+      return index % 2 === 0 ? this.#modern(random) : this.#legacy(random);
+    });
     const { stdout } = await this.#team.run(
       0,
       ...["token", "create", "chaos", "--scope", "register:weather", "--json"],
     );
     const services = this.#register(JSON.parse(stdout).token);
-    const faults = this.#break();
+    const faults = this.#faults.run(this.#options);
     const decisions = this.#decide();
     await sleep(seconds * 1_000);
     // On a busy machine, a short run may have seen nothing but failures.
-    while (!this.grants || !this.approvals || !this.registrations) await sleep(100);
+    while (!this.grants || !this.questions || !this.approvals || !this.registrations)
+      await sleep(100);
     this.#isOver = true;
+    this.#faults.end();
     await Promise.all([faults, decisions, services, ...running]);
   }
 
@@ -112,6 +102,8 @@ class Chaos {
         return undefined;
       }
       this.answered++;
+      if (answer.answered.length !== 1)
+        this.broken.push(`${answer.answered.length} answers with ${answer.status}: ${what}`);
       return answer;
     } catch {
       this.cut++;
@@ -133,7 +125,7 @@ class Chaos {
     return given;
   }
 
-  async #modern(): Promise<void> {
+  async #modern(random: () => number): Promise<void> {
     const { url } = this.#team;
     const call = (name: string, id: string, more: JsonObject = {}) =>
       this.#send(`${name} ${id}`, () =>
@@ -141,31 +133,16 @@ class Chaos {
       );
     while (!this.#isOver) {
       const id = this.#nextId();
-      const kind = this.#random();
-      if (kind < 0.5) this.#check(await call("read", id), id);
-      else if (kind < 0.8) {
-        const { result } = (await call("ask", id))?.body ?? {};
-        if (!isObject(result) || !isObject(result.inputRequests)) continue;
-        const [key = ""] = Object.keys(result.inputRequests);
-        const inputResponses = { [key]: { action: "accept", content: { word: `w${id}` } } };
-        const { requestState } = result;
-        const given = this.#check(await call("ask", id, { requestState, inputResponses }), id);
-        if (given.id !== undefined && given.word !== `w${id}`)
-          this.broken.push(`crossed: ${id} was told ${given.word}`);
-      } else {
-        const first = await call("change", id);
-        const asked = first?.body.result;
-        const isAsked = isObject(asked) && isObject(asked.inputRequests);
-        const answer = isAsked ? await call("change", id, approve(asked)) : first;
-        if (this.#check(answer, id).name !== "change") continue;
-        this.acknowledged.push(id);
-        if (isAsked) this.approvals++;
-      }
+      const name = chooseTool(random());
+      const first = await call(name, id);
+      const asked = first?.body.result;
+      const isAsked = isObject(asked) && isObject(asked.inputRequests);
+      this.#judge(name, id, isAsked ? await call(name, id, answerAll(asked, id)) : first, isAsked);
       await sleep(5);
     }
   }
 
-  async #legacy(): Promise<void> {
+  async #legacy(random: () => number): Promise<void> {
     const { url } = this.#team;
     let session: Record<string, string> | undefined;
     while (!this.#isOver) {
@@ -176,57 +153,57 @@ class Chaos {
         session = { "mcp-session-id": id };
       }
       const id = this.#nextId();
-      const params = { name: "work__read", arguments: { id } };
+      const name = chooseTool(random());
+      const params = { name: `work__${name}`, arguments: { id } };
       const headers = session;
       const message = { jsonrpc: "2.0", id: Number(id), method: "tools/call", params };
-      const answer = await this.#send(`read ${id}`, () => post(url, message, headers));
+      const ended = new AbortController();
+      let isAsked = false;
+      const onMessage = (given: JsonObject): void => {
+        if (given.method !== "elicitation/create") return;
+        isAsked = true;
+        void this.#answerQuestion(given, id, headers, ended.signal);
+      };
+      const answer = await this.#send(`${name} ${id}`, () =>
+        post(url, message, headers, { onMessage }),
+      );
+      ended.abort();
+      const [answered = null] = answer?.answered ?? [];
+      if (answered !== null && answered !== message.id)
+        this.broken.push(`crossed: ${message.id} got the answer to ${answered}`);
       // Its hall has ended: the client begins again, as MCP wants.
       if (!answer || answer.status === 404) session = undefined;
-      else this.#check(answer, id);
+      else this.#judge(name, id, answer, isAsked);
       await sleep(5);
     }
   }
 
-  /** Kills, stops, cuts off. One at a time, so that a hall is always there. */
-  async #break(): Promise<void> {
-    const { halls } = this.#team;
-    while (!this.#isOver) {
-      await sleep(this.#options.pauseMs * (0.5 + this.#random()));
-      if (this.#isOver) return;
-      const index = Math.floor(this.#random() * halls.length);
-      const hall = halls[index];
-      const kind = this.#random();
-      const ms = 300 + this.#random() * 3_000;
-      if (!hall) return;
-      this.#begun++;
-      this.#lasting++;
-      if (kind < 0.25) {
-        this.faults.push(`kill ${index}`);
-        hall.isOpen = false;
-        await this.#team.restart(index);
-      } else if (kind < 0.5) {
-        this.faults.push(`stop ${index}`);
-        hall.process.child.kill("SIGSTOP");
-        await sleep(ms);
-        hall.process.child.kill("SIGCONT");
-      } else if (kind < 0.75) {
-        this.faults.push(`partition ${index}`);
-        hall.proxy.isSilent = true;
-        await sleep(ms);
-        hall.proxy.isSilent = false;
-        hall.proxy.cut();
-      } else if (kind < 0.9) {
-        this.faults.push(`cut ${index}`);
-        hall.proxy.cut();
-      } else {
-        this.faults.push("database");
-        await this.#cluster.stop();
-        await sleep(ms / 3);
-        await this.#cluster.start();
-      }
-      this.#lasting--;
-      this.#endedAt = performance.now();
+  /** Sends the answer to a question of a legacy session until a hall has taken it, or the call has ended. */
+  async #answerQuestion(
+    { id, params }: JsonObject,
+    call: string,
+    headers: Readonly<Record<string, string>>,
+    ended: AbortSignal,
+  ): Promise<void> {
+    const message = { jsonrpc: "2.0", id, result: answerTo(params, call) };
+    while (!ended.aborted) {
+      const taken = await post(this.#team.url, message, headers).catch(() => undefined);
+      if (taken?.status === 202) return;
+      await sleep(100);
     }
+  }
+
+  /** What the tool said must belong to this call, and to the answer that this client gave. */
+  #judge(name: string, id: string, answer: HttpAnswer | undefined, isAsked: boolean): void {
+    const given = this.#check(answer, id);
+    if (given.id === undefined) return;
+    // A hall that has just started refuses a question if several calls of one server may have asked it.
+    const wasAnswered = name === "ask" && (isAsked || given.word !== undefined);
+    if (wasAnswered && given.word !== `w${id}`)
+      this.broken.push(`crossed: ${id} was told ${given.word}`);
+    if (wasAnswered) this.questions++;
+    if (name === "change") this.acknowledged.push(id);
+    if (name === "change" && isAsked) this.approvals++;
   }
 
   /** Grants and revokes as a person on a machine of their own would. */
@@ -299,9 +276,9 @@ class Chaos {
     const { url } = this.#team;
     while (!this.#isOver) {
       await sleep(500);
-      const begun = this.#begun;
-      const wasQuiet = this.#lasting === 0 && performance.now() - this.#endedAt > recoveryMs;
-      const isQuiet = (): boolean => wasQuiet && this.#begun === begun;
+      const begun = this.faults.length;
+      const wasQuiet = this.#faults.isQuietFor(recoveryMs);
+      const isQuiet = (): boolean => wasQuiet && this.faults.length === begun;
       const isThere = await this.#attempt(async () => {
         const body = JSON.stringify({ ...weather, endpoint: service.url });
         const sent = { method: "POST", body, headers };
@@ -313,7 +290,7 @@ class Chaos {
       });
       if (isThere) this.registrations++;
       for (const { place, answer } of isThere ? await this.#forecastAll() : [])
-        if (isQuiet() && answer !== undefined && !service.places.has(place))
+        if (isQuiet() && answer !== undefined && !service.places.includes(place))
           this.broken.push(`registered, but not called: ${place} got ${answer}`);
 
       const isGone = await this.#attempt(async () => {
@@ -321,7 +298,7 @@ class Chaos {
         if (!ok) throw new Error("refused");
       });
       for (const { place } of isGone ? await this.#forecastAll() : [])
-        if (isQuiet() && service.places.has(place))
+        if (isQuiet() && service.places.includes(place))
           this.broken.push(`called after it was removed: ${place}`);
     }
   }
@@ -355,13 +332,24 @@ interface Forecast {
 /** A hall that was cut off or stopped is back in the team after this. */
 const recoveryMs = 2_000;
 
-/** Lets the call that asks run once. */
-function approve({ inputRequests, requestState }: JsonObject): JsonObject {
-  const [key = ""] = Object.keys(inputRequests as JsonObject);
-  return {
-    requestState,
-    inputResponses: { [key]: { action: "accept", content: { decision: "once" } } },
-  };
+/** Half of the calls only read; the others ask, or need approval. */
+function chooseTool(random: number): "read" | "ask" | "change" {
+  if (random < 0.5) return "read";
+  return random < 0.8 ? "ask" : "change";
+}
+
+/** Approves a call once, or tells a tool the word of its call. */
+function answerTo(params: unknown, id: string): JsonObject {
+  const isApproval = JSON.stringify(params).includes('"decision"');
+  return { action: "accept", content: isApproval ? { decision: "once" } : { word: `w${id}` } };
+}
+
+function answerAll({ inputRequests, requestState }: JsonObject, id: string): JsonObject {
+  const answers = Object.entries(inputRequests as JsonObject).map(([key, params]) => [
+    key,
+    answerTo(params, id),
+  ]);
+  return { requestState, inputResponses: Object.fromEntries(answers) };
 }
 
 const weather = {
@@ -378,39 +366,18 @@ const weather = {
   ],
 };
 
-/** Remembers the places that it was asked about. */
-async function startService(): Promise<AsyncDisposable & { url: string; places: Set<string> }> {
-  const places = new Set<string>();
-  const server = createServer(async (request, response) => {
-    const { id, params } = JSON.parse(await text(request));
-    if (params?.arguments) places.add(params.arguments.place);
-    const result = { status: "completed", data: { text: "rain" } };
-    response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    places,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
-
 const greeting = {
   jsonrpc: "2.0",
   id: 0,
   method: "initialize",
   params: {
     protocolVersion: "2025-11-25",
-    capabilities: {},
+    capabilities: { elicitation: {} },
     clientInfo: { name: "test", version: "1" },
   },
 };
 
-/** Clients of both eras call, ask and decide while halls and the database fail. */
+/** Clients of both eras call, ask and decide while halls and the database fail. The team needs `fronts`. */
 export async function runChaos(
   team: Team,
   cluster: Cluster,
@@ -418,10 +385,22 @@ export async function runChaos(
 ): Promise<ChaosReport> {
   const chaos = new Chaos(team, cluster, options);
   await chaos.run();
-  const done = team.done();
-  for (const line of new Set(done))
-    if (done.indexOf(line) !== done.lastIndexOf(line)) chaos.broken.push(`done twice: ${line}`);
+  const done = new Set<string>();
+  for (const line of team.done())
+    if (done.has(line)) chaos.broken.push(`done twice: ${line}`);
+    else done.add(line);
   for (const id of chaos.acknowledged)
-    if (!done.includes(`change ${id}`)) chaos.broken.push(`answered but not done: ${id}`);
+    if (!done.has(`change ${id}`)) chaos.broken.push(`answered but not done: ${id}`);
+  const verified = await team.run(0, "audit", "verify");
+  if (verified.code !== 0 || verified.stderr !== "")
+    chaos.broken.push(`the audit does not verify: ${verified.stderr}`);
+  const { stdout } = await team.run(0, "audit", "--export", "jsonl", "--tool", "work.change");
+  // Every change has its row, which was written before the call ran.
+  for (const line of done)
+    if (
+      line.startsWith("change ") &&
+      !stdout.includes(hashOf({ id: line.slice("change ".length) }))
+    )
+      chaos.broken.push(`done without a row: ${line}`);
   return chaos;
 }

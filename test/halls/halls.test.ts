@@ -1,9 +1,5 @@
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
@@ -11,6 +7,7 @@ import { drainMs } from "../../src/cli/exit.ts";
 import { tablesOf } from "../../src/store/schema.ts";
 import { until } from "../servers/until.ts";
 import { type Cluster, startCluster } from "../store/cluster.ts";
+import { startService } from "./service.ts";
 import { ask, type HttpAnswer, post, said, startTeam, type Team } from "./team.ts";
 
 /** Three halls behind a balancer act as one. */
@@ -351,30 +348,6 @@ test("a breaker that opens in one hall is open in all, and a list that changes i
   expect(service.places.filter((place) => /second|third/.test(place)).length).toBeLessThan(5);
   expect((await team.run(1, "unregister", "storms")).stderr).toBe("");
 });
-
-/** A service as the registry calls it. */
-async function startService(
-  how: "answers" | "fails" = "answers",
-): Promise<AsyncDisposable & { url: string; places: string[] }> {
-  const places: string[] = [];
-  const server = createServer(async (request, response) => {
-    const { id, params } = JSON.parse(await text(request));
-    places.push(params.arguments?.place);
-    if (how === "fails") response.statusCode = 500;
-    const result = { status: "completed", data: { text: `rain in ${params.arguments.place}` } };
-    response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    places,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
 
 test("a named token is good in every hall, and in none once it is revoked", async () => {
   const { stdout } = await team.run(0, "token", "create", "ci", "--json");

@@ -18,7 +18,7 @@ import { modernHeaders } from "../servers/door-clients.ts";
 import { allowUnattended } from "../servers/home.ts";
 import { type ServeProcess, watchProcess } from "../servers/serve-process.ts";
 import type { Cluster } from "../store/cluster.ts";
-import { type Proxy as DatabaseProxy, openProxy } from "../store/proxy.ts";
+import { openProxy, type Proxy as TcpProxy } from "../store/proxy.ts";
 
 /**
  * Several `guildhall serve` that share a database, each with a home of its own as on a machine of its own, and a
@@ -51,7 +51,9 @@ export interface TestHall {
   readonly process: ServeProcess;
   readonly url: string;
   /** Between the hall and the database. */
-  readonly proxy: DatabaseProxy;
+  readonly proxy: TcpProxy;
+  /** Between the hall and everybody who calls it, the other halls too; only with `fronts`. */
+  readonly front?: TcpProxy | undefined;
   /** False while the balancer gives it nothing. */
   isOpen: boolean;
 }
@@ -71,13 +73,23 @@ export interface TeamOptions {
   readonly programs?: readonly string[];
   /** The user's own config on each machine, for the balancer's address. */
   user?(url: string): JsonObject;
+  /** The balancer and the other halls reach each hall through a proxy. */
+  readonly fronts?: boolean;
   /** Further variables of each hall. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 export async function startTeam(
   cluster: Cluster,
-  { count = 3, servers = {}, tables, programs = [], user, env }: TeamOptions = {},
+  {
+    count = 3,
+    servers = {},
+    tables,
+    programs = [],
+    user,
+    env,
+    fronts: hasFronts = false,
+  }: TeamOptions = {},
 ): Promise<Team> {
   const folder = mkdtempSync(join(tmpdir(), "guildhall-team-"));
   const project = join(folder, "project");
@@ -93,14 +105,18 @@ export async function startTeam(
   if (tables !== undefined)
     await cluster.query(`CREATE SCHEMA ${schema}; SET search_path = ${schema}; ${tables}`);
   const proxies = await Promise.all(Array.from({ length: count }, () => openProxy(cluster)));
+  const nowhere = { host: "127.0.0.1", port: 1 };
+  const fronts = await Promise.all(proxies.flatMap(() => (hasFronts ? openProxy(nowhere) : [])));
   const halls: TestHall[] = [];
   const balancer = await openBalancer(halls);
   const environment = (index: number): NodeJS.ProcessEnv => {
     const home = join(folder, `home${index}`);
     allowUnattended(join(home, "config"), user?.(balancer.url));
     const { XDG_RUNTIME_DIR: _shared, ...rest } = process.env;
+    const front = fronts[index];
     return {
       ...rest,
+      ...(front ? { GUILDHALL__LISTEN__ADVERTISE: `http://127.0.0.1:${front.port}` } : {}),
       ...env,
       HOME: home,
       XDG_CONFIG_HOME: join(home, "config"),
@@ -120,7 +136,9 @@ export async function startTeam(
     });
     const { url: printed } = JSON.parse(await process.firstLine);
     const url = user ? `http://127.0.0.1:${port}` : printed;
-    return { process, url, proxy: proxies[index] as DatabaseProxy, isOpen: true };
+    const front = fronts[index];
+    if (front) front.target = { host: "127.0.0.1", port: Number(new URL(url).port) };
+    return { process, url, proxy: proxies[index] as TcpProxy, front, isOpen: true };
   }
   const run: Team["run"] = async (index, ...args) => {
     const { XDG_RUNTIME_DIR, ...env } = environment(index);
@@ -151,7 +169,7 @@ export async function startTeam(
     async [Symbol.asyncDispose]() {
       await Promise.all(halls.map(({ process }) => process[Symbol.asyncDispose]()));
       await balancer.close();
-      await Promise.all(proxies.map((proxy) => proxy[Symbol.asyncDispose]()));
+      await Promise.all([...proxies, ...fronts].map((proxy) => proxy[Symbol.asyncDispose]()));
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -194,7 +212,7 @@ async function openBalancer(
       near.destroy();
       return;
     }
-    const far = connect(Number(new URL(hall.url).port), "127.0.0.1");
+    const far = connect(hall.front?.port ?? Number(new URL(hall.url).port), "127.0.0.1");
     for (const socket of [near, far]) {
       sockets.add(socket);
       socket.on("error", () => {});
@@ -223,17 +241,23 @@ export interface HttpAnswer {
   readonly headers: NodeJS.Dict<string | string[]>;
   /** The JSON-RPC message; of a stream, the last one. */
   readonly body: JsonObject;
+  /** The ids of all messages that answer something. */
+  readonly answered: readonly unknown[];
 }
 
-/** One POST on a connection of its own, so that the balancer chooses again, or on one of the agent. */
+interface PostOptions {
+  /** Default: a connection of its own, so that the balancer chooses again. */
+  readonly agent?: Agent | undefined | false;
+  readonly path?: string;
+  /** Called with each message of a stream when it arrives. */
+  onMessage?(message: JsonObject): void;
+}
+
 export function post(
   url: string,
   message: JsonObject,
   headers: Readonly<Record<string, string>> = {},
-  {
-    agent = false,
-    path = "/mcp",
-  }: { readonly agent?: Agent | undefined | false; path?: string } = {},
+  { agent = false, path = "/mcp", onMessage }: PostOptions = {},
 ): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const body = JSON.stringify(message);
@@ -249,16 +273,26 @@ export function post(
     request.on("error", reject);
     request.on("response", (response) => {
       let text = "";
+      let read = 0;
       response.on("data", (bytes: Buffer) => {
         text += bytes;
+        const end = text.lastIndexOf("\n") + 1;
+        if (end > read)
+          for (const message of readEvents(text.slice(read, end))) onMessage?.(message);
+        read = Math.max(read, end);
       });
       response.on("error", reject);
       response.on("close", () => {
         if (!response.complete) return reject(new Error("cut off"));
+        const isStream = String(response.headers["content-type"]).includes("event-stream");
+        const messages = isStream ? readEvents(text) : readBody(text);
         resolve({
           status: response.statusCode ?? 0,
           headers: response.headers,
-          body: readMessage(text),
+          body: messages.at(-1) ?? {},
+          answered: messages.flatMap(({ id = null, result, error }) =>
+            (result ?? error) ? [id] : [],
+          ),
         });
       });
     });
@@ -266,11 +300,14 @@ export function post(
   });
 }
 
-function readMessage(text: string): JsonObject {
-  const events = text.split("\n").flatMap((line) => /^data: ?(.+)$/.exec(line)?.[1] ?? []);
-  const last = events.at(-1) ?? text;
-  const value: unknown = last === "" ? {} : JSON.parse(last);
-  return isObject(value) ? value : {};
+function readBody(text: string): readonly JsonObject[] {
+  const value: unknown = text === "" ? undefined : JSON.parse(text);
+  return isObject(value) ? [value] : [];
+}
+
+function readEvents(text: string): readonly JsonObject[] {
+  const data = text.split("\n").flatMap((line) => /^data: ?(\S.*)$/.exec(line)?.[1] ?? []);
+  return data.map((each) => JSON.parse(each)).filter(isObject);
 }
 
 let ids = 0;

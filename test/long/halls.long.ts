@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { hashOf } from "../../src/base/json.ts";
 import { runChaos } from "../halls/chaos.ts";
-import { ask, said, startTeam, type Team } from "../halls/team.ts";
+import { ask, said, startTeam } from "../halls/team.ts";
 import { until } from "../servers/until.ts";
 import { startCluster } from "../store/cluster.ts";
 
@@ -12,26 +11,13 @@ test("sixty clients of both eras, three halls and a database that fail at random
   timeout: (minutes + 10) * 60_000,
 }, async () => {
   await using cluster = await startCluster();
-  await using team = await startTeam(cluster);
+  await using team = await startTeam(cluster, { fronts: true });
   const options = { seconds: minutes * 60, clients: 60, seed, pauseMs: 3_000 };
-  const report = await runChaos(team, cluster, options);
-  const { requests, answered, cut, grants, revocations, approvals, registrations } = report;
-  const { faults, broken, acknowledged } = report;
-  const counts = { requests, answered, cut, grants, revocations, approvals, registrations };
-  const changes = acknowledged.length;
-  console.log(JSON.stringify({ seed, ...counts, changes, faults: faults.length }));
+  const { broken, faults, acknowledged, ...counts } = await runChaos(team, cluster, options);
+  const lengths = { changes: acknowledged.length, faults: faults.length };
+  console.log(JSON.stringify({ seed, ...counts, ...lengths }));
   expect(broken).toEqual([]);
-  const verified = await team.run(0, "audit", "verify");
-  expect([verified.code, verified.stderr]).toEqual([0, ""]);
-  await expectRows(team, report.acknowledged);
 });
-
-/** Every change that was answered as done has its row, which was written before the call ran. */
-async function expectRows(team: Team, acknowledged: readonly string[]): Promise<void> {
-  const { stdout } = await team.run(0, "audit", "--export", "jsonl", "--tool", "work.change");
-  const missing = acknowledged.filter((id) => !stdout.includes(hashOf({ id })));
-  expect(missing).toEqual([]);
-}
 
 test("a promoted standby behind the same address is picked up, and nothing that was answered is lost", {
   timeout: 300_000,

@@ -14,6 +14,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
+import { until } from "../servers/until.ts";
 
 /** A PostgreSQL server in a temporary folder, with a user, a password and a certificate. */
 export interface Cluster {
@@ -30,7 +31,13 @@ export interface Cluster {
     readonly more?: string;
   }): string;
   query(sql: string): Promise<readonly Record<string, unknown>[]>;
+  /** Ends it at once, without a checkpoint. */
   stop(): Promise<void>;
+  /** Kills it and all processes that it has, as a crash of its machine does. `start` must follow. */
+  kill(): Promise<void>;
+  /** Stops all of its processes where they are, until `resume`. */
+  pause(): void;
+  resume(): void;
   start(): Promise<void>;
   /** A copy that follows it. What is committed from then on is on both. */
   createStandby(): Promise<Standby>;
@@ -118,14 +125,25 @@ export async function startCluster(): Promise<Cluster> {
         said += said.length < 100_000 ? chunk : "";
         if (/ready to accept (read-only )?connections/.test(said)) resolve();
       });
-      started.once("exit", () => reject(new Error(`PostgreSQL did not start: ${said}`)));
+      started.once("exit", () => {
+        servers.delete(started);
+        reject(new Error(`PostgreSQL did not start: ${said}`));
+      });
     });
     return started;
   }
 
   let server: ChildProcess | undefined;
   async function start(): Promise<void> {
-    server = await launch(file("data"), port);
+    server = await until(
+      () =>
+        launch(file("data"), port).catch((error: Error) => {
+          // For a moment, a process that was killed still has the memory of the last server.
+          if (!error.message.includes("is still in use")) throw error;
+          return undefined;
+        }),
+      "PostgreSQL starts",
+    );
   }
 
   async function createStandby(): Promise<Standby> {
@@ -160,12 +178,30 @@ export async function startCluster(): Promise<Cluster> {
     }
   }
 
-  /** Stops at once, as in a crash. */
   async function stop(last = server): Promise<void> {
     if (!last || !servers.delete(last)) return;
     const exited = once(last, "exit");
     last.kill("SIGQUIT");
     await exited;
+  }
+
+  async function kill(): Promise<void> {
+    if (!server || !servers.delete(server)) return;
+    const exited = once(server, "exit");
+    signal("SIGKILL");
+    await exited;
+  }
+
+  function signal(name: NodeJS.Signals): void {
+    const { pid } = server ?? {};
+    if (pid === undefined) return;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+    for (const each of [pid, ...children.split(" ").filter(Boolean).map(Number)])
+      try {
+        process.kill(each, name);
+      } catch {
+        // A process of one connection ended by itself.
+      }
   }
 
   const end = (): void => {
@@ -183,6 +219,9 @@ export async function startCluster(): Promise<Cluster> {
     },
     query: (sql) => query(sql),
     stop: () => stop(),
+    kill,
+    pause: () => signal("SIGSTOP"),
+    resume: () => signal("SIGCONT"),
     start,
     createStandby,
     async [Symbol.asyncDispose]() {

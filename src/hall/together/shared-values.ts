@@ -51,6 +51,26 @@ export class SharedValues {
     return this.#board.put(this.#topic, this.#rowOf(key), undefined);
   }
 
+  /**
+   * Replaces the text by what `change` makes of the one that is stored now; undefined removes it. True if something
+   * changed. Throws UNAVAILABLE.
+   */
+  edit(
+    key: string,
+    change: (text: string | undefined) => string | undefined,
+    ttlMs: number,
+  ): Promise<boolean> {
+    this.#dropExpired();
+    const until = Date.now() + ttlMs;
+    const replace = (body: string | undefined): string | undefined => {
+      const before = read(body)?.text;
+      const text = change(before);
+      if (text === before) return body;
+      return text === undefined ? undefined : JSON.stringify({ key, text, until });
+    };
+    return this.#board.edit(this.#topic, this.#rowOf(key), replace, { ttlMs, isQuick: true });
+  }
+
   /** Removes the text and resolves with it, in one hall only; undefined if there is none for which `isFor` is true. */
   async take(key: string, isFor: (text: string) => boolean): Promise<string | undefined> {
     let taken: string | undefined;

@@ -4,6 +4,7 @@ import type { OpenBucket } from "../../gateway/limits.ts";
 import type { HealthBook } from "../../registry/health.ts";
 import type { Registrations } from "../../registry/registrations.ts";
 import type { Admission } from "../../server/http/guard.ts";
+import type { SharedMoves } from "../../server/http/moved-sessions.ts";
 import { OtherHalls } from "../../server/http/other-halls.ts";
 import { refuseUnavailable } from "../../server/http/refusal.ts";
 import type { NamedTokens } from "../../server/http/tokens.ts";
@@ -13,6 +14,7 @@ import { shareBuckets } from "./shared-limits.ts";
 import { type SharedOwn, shareOwn } from "./shared-own.ts";
 import { type SharedPage, sharePage } from "./shared-page.ts";
 import { type SendRun, shareHealth, shareRegistrations } from "./shared-registrations.ts";
+import { SharedValues } from "./shared-values.ts";
 
 /** One of several halls that share a database: what its parts need to act as one with the others. */
 export interface Together {
@@ -21,6 +23,7 @@ export interface Together {
   readonly approvals: SharedApprovals;
   readonly own: SharedOwn;
   readonly page: SharedPage;
+  readonly moves: SharedMoves;
   /** Seals what any hall may have to read. */
   readonly sealKey: Buffer;
   /**
@@ -56,6 +59,7 @@ export function createTogether(board: Board): Together {
     approvals: new SharedApprovals(board),
     own: shareOwn(board),
     page: sharePage(board),
+    moves: shareMoves(board),
     sealKey: board.key.derive("requests"),
     confirm(isNeeded) {
       if (board.isCurrent) return undefined;
@@ -73,6 +77,16 @@ export function createTogether(board: Board): Together {
       return shareRegistrations(own, book, board, send);
     },
     close: () => board.close(),
+  };
+}
+
+/** A hall that was cut off for long goes on with its own sessions, and knows of no others. */
+function shareMoves(board: Board): SharedMoves {
+  const values = new SharedValues(board, "moves");
+  return {
+    get: (id) => (board.outdated ? undefined : values.get(id)),
+    edit: (id, change, ttlMs) => values.edit(id, change, ttlMs),
+    refresh: () => board.refresh(),
   };
 }
 

@@ -29,6 +29,7 @@ import {
   targetOf,
 } from "./guard.ts";
 import { type Answered, type HttpRequest, isModernRequest, McpEndpoint } from "./mcp-endpoint.ts";
+import { MovedSessions, type SharedMoves } from "./moved-sessions.ts";
 import type { OtherHalls } from "./other-halls.ts";
 import { PageDoor, type PageDoorOptions } from "./page-door.ts";
 import { sendJson } from "./post.ts";
@@ -44,6 +45,8 @@ export interface HttpListener {
   readonly url: string;
   /** True if every caller must send a token, because we cannot know whose program it is. */
   readonly needsToken: boolean;
+  /** Other halls go on with the sessions that run nothing. Resolves with the number of the others. */
+  giveAwaySessions(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -69,6 +72,8 @@ export interface ListenerOptions extends Partial<EventStreamOptions> {
   readonly tls?: TlsFiles | undefined;
   /** The other halls of the same database. */
   readonly others?: OtherHalls | undefined;
+  /** Where sessions wait for one of them. */
+  readonly moves?: SharedMoves | undefined;
   /** Runs a call of a service that is attached here, for another hall. */
   run?: ((body: JsonObject, response: ServerResponse) => Promise<void>) | undefined;
   /** Admit every program on this machine without a token. Default false. */
@@ -112,6 +117,7 @@ class Listener implements HttpListener {
   readonly #page: PageDoor | undefined;
   #stopRenewing: (() => void) | undefined;
   readonly #others: OtherHalls | undefined;
+  readonly #moved: MovedSessions | undefined;
   #upgrader: Promise<Upgrader> | undefined;
 
   constructor(options: ListenerOptions) {
@@ -136,6 +142,10 @@ class Listener implements HttpListener {
       idleMsMax: options.sessionIdleMsMax ?? 30 * 60_000,
       countMax: this.#sessionsMax,
     });
+    this.#moved =
+      options.others &&
+      options.moves &&
+      new MovedSessions(options.others, options.moves, this.#sessions);
     this.#ssePair = new SsePair({
       ...events,
       server,
@@ -143,7 +153,13 @@ class Listener implements HttpListener {
       hall: options.others?.hall,
     });
     this.#routes = this.#createRoutes(
-      new McpEndpoint({ server, sessions: this.#sessions, events, others: this.#others }),
+      new McpEndpoint({
+        server,
+        sessions: this.#sessions,
+        events,
+        others: this.#others,
+        moved: this.#moved,
+      }),
     );
     this.#page =
       options.page &&
@@ -168,6 +184,10 @@ class Listener implements HttpListener {
       this.#http.once("error", reject);
       this.#http.listen(port, host, resolve);
     });
+  }
+
+  giveAwaySessions(): Promise<number> {
+    return this.#moved?.giveAway() ?? Promise.resolve(0);
   }
 
   async close(): Promise<void> {

@@ -16,9 +16,10 @@ import type { Server } from "../server.ts";
 import { readBody } from "./body.ts";
 import { type Identity, refuseChange } from "./guard.ts";
 import { checkStandardHeaders } from "./headers.ts";
+import type { MovedSessions } from "./moved-sessions.ts";
 import { idOf, type OtherHalls } from "./other-halls.ts";
 import { accepts, createPostChannel, PostReply } from "./post.ts";
-import { invalidRequest, notAllowed, type Refusal } from "./refusal.ts";
+import { invalidRequest, notAllowed, type Refusal, shuttingDown } from "./refusal.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** One HTTP request that passed admission. */
@@ -41,6 +42,7 @@ export interface McpEndpointOptions {
   readonly sessions: Sessions;
   readonly events: EventStreamOptions;
   readonly others?: OtherHalls | undefined;
+  readonly moved?: MovedSessions | undefined;
 }
 
 /** Streamable HTTP at `/mcp`: modern requests, legacy sessions and the registry dialect. */
@@ -72,29 +74,46 @@ export class McpEndpoint {
 
   /** False if the session is not that of another hall. */
   async #passOn(
-    { request, response, caller, isPassedOn }: HttpRequest,
+    http: HttpRequest,
     sessionId: string | undefined,
   ): Promise<Refusal | undefined | false> {
+    const { request, response, caller } = http;
     const { others } = this.#options;
-    const owner = isPassedOn ? undefined : others?.ownerOf(sessionId);
+    const owner = await this.#ownerOf(sessionId, http);
     return owner === undefined || !others
       ? false
       : others.forward(owner, request, response, { caller });
+  }
+
+  /** The other hall that has a session. */
+  async #ownerOf(
+    sessionId: string | undefined,
+    { caller, isPassedOn }: HttpRequest,
+  ): Promise<string | undefined> {
+    const { others, moved } = this.#options;
+    if (!others || sessionId === undefined) return undefined;
+    const first = isPassedOn ? undefined : others.ownerOf(sessionId);
+    const hall = await moved?.find(sessionId, caller, first === undefined);
+    if (hall === undefined) return first;
+    return hall === others.hall ? undefined : hall;
   }
 
   /**
    * Forwards a message about a session, call or task to the hall that has it. False if this hall must answer.
    */
   async #passOnMessage(
-    { request, response, caller, isPassedOn }: HttpRequest,
+    http: HttpRequest,
     message: Message | undefined,
     body: Buffer,
   ): Promise<Refusal | undefined | false> {
+    const { request, response, caller, isPassedOn } = http;
     const { others, server } = this.#options;
-    if (!others || isPassedOn) return false;
+    if (!others) return false;
     const isLegacy = !message || !isModern(request, message);
     const sessionId = isLegacy ? sessionIdOf(request) : undefined;
-    const owner = message && !isLegacy ? others.ownerOfRequest(message) : others.ownerOf(sessionId);
+    if (isPassedOn && sessionId === undefined) return false;
+    const owner =
+      message && !isLegacy ? others.ownerOfRequest(message) : await this.#ownerOf(sessionId, http);
     // A hall that is about to end begins nothing new.
     const isNew = sessionId === undefined && !isContinued(message);
     const hall = owner ?? (server.isLeaving && isNew ? others.any() : undefined);
@@ -183,8 +202,10 @@ export class McpEndpoint {
         `MCP-Protocol-Version must be one of ${legacyVersions.join(", ")}`,
       );
 
-    const { sessions } = this.#options;
+    const { sessions, server } = this.#options;
     const sessionId = sessionIdOf(request);
+    // The body took longer than the hall was there: its connections are closed and answer nothing.
+    if (server.isClosing) return { ...shuttingDown, id: idOf(message) };
     if (sessionId !== undefined) return sessions.post(sessionId, parsed, response, caller);
     if (message?.kind !== "request" || message.method !== "initialize")
       return {

@@ -4,9 +4,10 @@ import { SlotMap } from "../../base/slot-map.ts";
 import type { EventStreamOptions } from "../../net/event-stream.ts";
 import type { Channel, Outgoing, Receiver } from "../../wire/channel.ts";
 import type { Id, Message } from "../../wire/message.ts";
-import type { ClientConnection } from "../connection.ts";
+import type { ClientConnection, ConnectionState } from "../connection.ts";
 import type { Server } from "../server.ts";
 import { type Identity, isSameCaller } from "./guard.ts";
+import type { Moving } from "./moved-sessions.ts";
 import { accepts, sendJson } from "./post.ts";
 import { invalidRequest, type Refusal, tooManyConnections } from "./refusal.ts";
 import { SessionStream } from "./session-stream.ts";
@@ -53,7 +54,25 @@ export class Sessions {
     if (!this.#makeRoom(caller.principal)) return tooManyConnections(this.#options.countMax);
     const { hall } = this.#options;
     const random = randomBytes(24).toString("base64url");
-    const id = hall === undefined ? random : `${hall}.${random}`;
+    const { id, streams, connection } = this.#create(
+      hall === undefined ? random : `${hall}.${random}`,
+      caller,
+    );
+    response.setHeader("mcp-session-id", id);
+    streams.post(message, response);
+    connection.receive(message);
+    return undefined;
+  }
+
+  /** Goes on with a session of another hall. */
+  adopt(id: string, state: ConnectionState, caller: Identity): void {
+    if (!this.#makeRoom(caller.principal)) return;
+    const session = this.#create(id, caller);
+    session.isUsed = true;
+    session.connection.resume(state);
+  }
+
+  #create(id: string, caller: Identity): Session {
     const streams = new SessionStreams(this.#options);
     const connection = this.#options.server.accept(streams, {
       ...caller,
@@ -66,10 +85,49 @@ export class Sessions {
     const usedAt = performance.now();
     const session: Session = { id, principal, caller, connection, streams, usedAt, isUsed: false };
     this.#sessions.set(id, session);
-    response.setHeader("mcp-session-id", id);
-    streams.post(message, response);
-    connection.receive(message);
-    return undefined;
+    return session;
+  }
+
+  /** Called with the id of each session that has ended. */
+  forgotten: (id: string) => void = () => {};
+
+  get isLeaving(): boolean {
+    return this.#options.server.isLeaving;
+  }
+
+  ids(): readonly string[] {
+    return [...this.#sessions.keys()];
+  }
+
+  /** How many have running requests. */
+  get answeringCount(): number {
+    return [...this.#sessions.values()].filter(({ streams }) => streams.isAnswering).length;
+  }
+
+  has(id: string): boolean {
+    return this.#sessions.has(id);
+  }
+
+  /** Takes a session out that another hall can go on with; undefined while something runs. */
+  release(id: string):
+    | {
+        readonly moving: Moving;
+        /** Ends it here. */
+        close(): void;
+        takeBack(): void;
+      }
+    | undefined {
+    const session = this.#sessions.get(id);
+    if (!session || session.streams.isAnswering || this.#options.server.hasTasks) return undefined;
+    const { caller, connection } = session;
+    const state = connection.movable;
+    if (!state) return undefined;
+    this.#sessions.delete(id);
+    return {
+      moving: { caller, state },
+      close: () => void connection.close(0),
+      takeBack: () => void this.#sessions.set(id, session),
+    };
   }
 
   /** A message, or a batch, on an existing connection. */
@@ -165,6 +223,7 @@ export class Sessions {
 
   #forget(session: Session): void {
     this.#sessions.delete(session.id);
+    this.forgotten(session.id);
     void session.connection.close(0);
   }
 }
@@ -202,7 +261,11 @@ class SessionStreams implements Channel {
   canPoll = (): boolean => false;
 
   get isBusy(): boolean {
-    return this.#byRequest.size > 0 || this.#general.isOpen;
+    return this.isAnswering || this.#general.isOpen;
+  }
+
+  get isAnswering(): boolean {
+    return this.#byRequest.size > 0;
   }
 
   start(receiver: Receiver): void {

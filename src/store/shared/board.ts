@@ -32,6 +32,7 @@ export type Topic =
   | "health"
   | "sessions"
   | "begun"
+  | "moves"
   | "logins"
   | "secrets"
   | "policies"
