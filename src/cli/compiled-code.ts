@@ -1,6 +1,6 @@
+import { createHash } from "node:crypto";
 import {
   closeSync,
-  fsyncSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -48,8 +48,6 @@ export class CompiledCodeFile {
       const file = openSync(draft, "wx", 0o600);
       try {
         for (const part of format(code)) writeSync(file, part);
-        // After a power failure the file must be whole: V8 does not check all of it.
-        fsyncSync(file);
       } finally {
         closeSync(file);
       }
@@ -68,27 +66,36 @@ export class CompiledCodeFile {
   }
 }
 
-/** A line of names and sizes, then the code of each chunk where a word of memory begins: V8 copies it otherwise. */
+/**
+ * A line with a digest, names and sizes, then the code of each chunk where a word of memory begins: V8 copies it
+ * otherwise. V8 does not check the code, and a damaged one could end every start.
+ */
 function format(code: CompiledCode): Buffer[] {
+  const parts = [...code.values()].map(padded);
   const sizes = [...code].map(([name, { length }]) => [name, length]);
-  const line = Buffer.from(`${JSON.stringify(sizes)}\n`);
-  return [line, ...code.values()].flatMap((part) => [
-    part,
-    Buffer.alloc(wordsEnd(part.length) - part.length),
-  ]);
+  const body = Buffer.concat(parts);
+  return [padded(Buffer.from(`${JSON.stringify([digestOf(body), sizes])}\n`)), body];
 }
 
 function parse(bytes: Buffer): CompiledCode {
   const lineEnd = bytes.indexOf("\n") + 1;
-  const sizes = JSON.parse(bytes.toString("latin1", 0, lineEnd)) as [string, number][];
+  const line = bytes.toString("latin1", 0, lineEnd);
+  const [digest, sizes] = JSON.parse(line) as [string, [string, number][]];
+  const body = bytes.subarray(wordsEnd(lineEnd));
   const code = new Map<string, Buffer>();
-  let start = wordsEnd(lineEnd);
+  if (digestOf(body) !== digest) return code;
+  let start = 0;
   for (const [name, size] of sizes) {
-    code.set(name, bytes.subarray(start, start + size));
+    code.set(name, body.subarray(start, start + size));
     start += wordsEnd(size);
   }
-  return start === bytes.length ? code : new Map();
+  return code;
 }
+
+const digestOf = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
+
+const padded = (part: Buffer): Buffer =>
+  Buffer.concat([part, Buffer.alloc(wordsEnd(part.length) - part.length)]);
 
 const wordsEnd = (size: number): number => Math.ceil(size / 8) * 8;
 

@@ -63,12 +63,15 @@ test("code for another text of a chunk is not used", () => {
   expect(chunks.isCompiled).toBe(false);
 });
 
-test("a file that is cut off, or no such file at all, counts as none", () => {
+test("a file that is cut off, damaged or something else counts as none", () => {
   open().write(start(new Map()).chunks.compile());
   const [name = ""] = readdirSync(compiled);
   const file = join(compiled, name);
   const whole = readFileSync(file);
+  const damaged = Buffer.from(whole);
+  damaged[whole.length - 200] = (damaged[whole.length - 200] ?? 0) ^ 1;
   for (const bytes of [
+    damaged,
     whole.subarray(0, -8),
     whole.subarray(0, 10),
     Buffer.from("{}\n"),
