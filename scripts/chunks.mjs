@@ -21,8 +21,8 @@ export async function chunkAsScript(text) {
 }
 
 /**
- * esbuild would export getters, which cost a relayed call a twentieth. A variable that is set again later, such as one
- * of a module that runs at its first use, needs its getter; one too many does no harm.
+ * esbuild would export getters, which every call between chunks has to run. A variable that is set again later, such as
+ * one of a module that runs at its first use, needs its getter; one too many does no harm.
  */
 function shareValues(text) {
   const imported = [...text.matchAll(/^import \{([^}]*)\}/gm)].map(([, names]) => names).join();
