@@ -12,15 +12,20 @@ import { createGuard } from "../upstream/guard.ts";
 import { openServer } from "../upstream/opening.ts";
 import { defaultLimits } from "../wire/channel.ts";
 
+interface ProgramTarget {
+  readonly command: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+interface RemoteTarget {
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** A program to start (stdio), or an address (http, https, ws, wss). */
-export type ConnectTarget =
-  | {
-      readonly command: string;
-      readonly args?: readonly string[];
-      readonly env?: Readonly<Record<string, string>>;
-      readonly cwd?: string;
-    }
-  | { readonly url: string; readonly headers?: Readonly<Record<string, string>> };
+export type ConnectTarget = ProgramTarget | RemoteTarget;
 
 export interface ConnectOptions extends ClientOptions {
   /** How long starting and the handshake may take. Default 20 s. */
@@ -83,18 +88,8 @@ function toServerConfig(target: ConnectTarget): ServerConfig {
 
 /** How to reach a server. */
 export type MCPClientTarget =
-  | {
-      readonly transport: "stdio";
-      readonly command: string;
-      readonly args?: readonly string[];
-      readonly env?: Readonly<Record<string, string>>;
-      readonly cwd?: string;
-    }
-  | {
-      readonly transport: "http" | "websocket";
-      readonly url: string;
-      readonly headers?: Readonly<Record<string, string>>;
-    };
+  | (ProgramTarget & { readonly transport: "stdio" })
+  | (RemoteTarget & { readonly transport: "http" | "websocket" });
 
 export interface ListedTool extends JsonObject {
   readonly name: string;

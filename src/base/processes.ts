@@ -2,6 +2,7 @@ import { execFile, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { promisify } from "node:util";
+import { isRunning } from "./files.ts";
 import { visible } from "./sanitize.ts";
 
 // A server must not approve itself by running `guildhall trust`, so commands that approve refuse to
@@ -151,17 +152,8 @@ async function askProcessList(pid: number): Promise<string | undefined> {
     return stdout.trim() || undefined;
   } catch (error) {
     // No such process; without ps we can only check that the pid is in use.
-    return (error as NodeJS.ErrnoException).code === "ENOENT" && isTaken(pid)
+    return (error as NodeJS.ErrnoException).code === "ENOENT" && isRunning(pid)
       ? "unknown"
       : undefined;
-  }
-}
-
-function isTaken(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

@@ -63,11 +63,6 @@ export function endsList(
   return key === "enter" ? seen >= items.length : Object.hasOwn(keys, key);
 }
 
-interface Size {
-  readonly columns: number;
-  readonly rows: number;
-}
-
 export interface DrawnList {
   readonly lines: readonly string[];
   /** As in `ListState`, with what these lines show. */
@@ -78,7 +73,7 @@ export interface DrawnList {
 export function drawList(
   { title, items, enter, keys = {} }: ListQuestion,
   { ticked, at, seen = 0 }: ListState,
-  { columns, rows }: Size,
+  { columns, rows }: { readonly columns: number; readonly rows: number },
 ): DrawnList {
   const wrapPainted = (text: string): readonly string[] => wrapAt(text, columns).split("\n");
   const blocks = items.map(({ label, lines }, index) => [

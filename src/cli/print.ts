@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import { stripVTControlCharacters, styleText } from "node:util";
 import { diffLines } from "../base/diff.ts";
 import { HallError } from "../base/errors.ts";
@@ -6,13 +7,15 @@ import type { FieldChange } from "../trust/review.ts";
 import { cut, pad, widthOf } from "../tui/parts/text.ts";
 import type { JsonOption } from "./declaration.ts";
 
-interface PrintOptions extends JsonOption {
-  /** Makes the command fail after it printed. With --json the value goes into the error, so that stdout stays one document. */
-  readonly failure?: HallError | undefined;
-}
-
-/** Prints text, or the value as JSON when asked, to stdout. Throws the failure if there is one. */
-export function print(value: unknown, text: string, { json, failure }: PrintOptions): void {
+/**
+ * Prints text, or the value as JSON when asked, to stdout. Throws the failure if there is one; with --json the
+ * value goes into it, so that stdout stays one document.
+ */
+export function print(
+  value: unknown,
+  text: string,
+  { json, failure }: JsonOption & { readonly failure?: HallError | undefined },
+): void {
   if (failure && json) throw withResult(failure, value);
   if (json) process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
   else if (text !== "") process.stdout.write(`${text.trimEnd()}\n`);
@@ -83,6 +86,23 @@ export function table(
       .trimEnd(),
   );
   return [paint("bold", [...titles, ...rest].join(gap).trimEnd()), ...lines].join("\n");
+}
+
+/** A text of lines. False and undefined stand for a line that is left out. */
+export function joinLines(
+  ...parts: readonly (string | false | undefined | readonly string[])[]
+): string {
+  return parts
+    .filter((part) => part !== false && part !== undefined)
+    .flat()
+    .join("\n");
+}
+
+/** The home as `~`. */
+export function shortenHome(folder: string): string {
+  const home = homedir();
+  const isInHome = folder === home || folder.startsWith(`${home}/`);
+  return isInHome ? `~${folder.slice(home.length)}` : folder;
 }
 
 const gap = "  ";

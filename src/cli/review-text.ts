@@ -6,7 +6,7 @@ import { describeFlow, markTool } from "../trust/marks.ts";
 import { isOutdated, willAsk } from "../trust/review.ts";
 import type { Suspicion } from "../trust/suspicion.ts";
 import type { ListItem } from "./list.ts";
-import { formatFieldChanges, paint, table, wrapProse } from "./print.ts";
+import { formatFieldChanges, joinLines, paint, table, wrapProse } from "./print.ts";
 
 /** The texts of a review at the terminal: the items of its lists, and everything about one server. */
 
@@ -19,13 +19,12 @@ export function formatStart({ name, reached, before, runsProjectFile }: StartReq
   };
 }
 
-interface Marks {
-  readonly destructive: ReadonlySet<Tool>;
-  readonly pinned: ReadonlySet<ServerReview>;
-}
-
 /** One server on the screen: what it runs, how many tools of each kind, what is suspicious. */
-export function formatItem(review: ServerReview, { destructive, pinned }: Marks): ListItem {
+export function formatItem(
+  review: ServerReview,
+  destructive: ReadonlySet<Tool>,
+  pinned: ReadonlySet<ServerReview>,
+): ListItem {
   const { name, reached, previous, eased, confined, others, gone } = review;
   const marked = withMarks(review, destructive);
   const pin = pinned.has(review) ? review.package?.pin?.after : undefined;
@@ -39,11 +38,11 @@ export function formatItem(review: ServerReview, { destructive, pinned }: Marks)
   const resources = others.length - prompts;
   const offered = [
     countTools(marked),
-    ...(prompts > 0 ? [plural(prompts, "prompt")] : []),
-    ...(resources > 0 ? [plural(resources, "resource")] : []),
+    prompts > 0 && plural(prompts, "prompt"),
+    resources > 0 && plural(resources, "resource"),
   ];
   return {
-    label: `${paint("bold", name)}  ${offered.join(", ")}`,
+    label: `${paint("bold", name)}  ${offered.filter(Boolean).join(", ")}`,
     lines: [
       reached,
       ...formatPackage(review, false),
@@ -96,18 +95,18 @@ export function formatChanged(review: ServerReview): readonly string[] {
 export function formatReview(review: ServerReview): string {
   const { name, reached, previous, source, eased, confined, gone } = review;
   const isReachedOtherwise = previous !== undefined && previous.source !== source;
-  const prose = [
+  const prose = joinLines(
     `\n${paint("bold", name)}  ${reached}`,
-    ...(isReachedOtherwise ? [`  before: ${visible(previous.reached)}`] : []),
-    ...(confined === undefined ? [] : [`  ${visible(confined)}`]),
-    ...(eased === undefined ? [] : [`  your config: ${visible(eased)}`]),
-    ...formatPackage(review, true).map((line) => `  ${line}`),
+    isReachedOtherwise && `  before: ${visible(previous.reached)}`,
+    confined !== undefined && `  ${visible(confined)}`,
+    eased !== undefined && `  your config: ${visible(eased)}`,
+    formatPackage(review, true).map((line) => `  ${line}`),
     toolTable(review),
-    ...(review.others.length > 0 ? [otherTable(review)] : []),
-    ...itemsOf(review).flatMap(formatWords),
-    ...(gone.length > 0 ? [`removed: ${gone.map(visible).join(", ")}`] : []),
-  ];
-  return [...prose.map((line) => wrapProse(line)), ...formatChanged(review)].join("\n");
+    review.others.length > 0 && otherTable(review),
+    itemsOf(review).flatMap(formatWords),
+    gone.length > 0 && `removed: ${gone.map(visible).join(", ")}`,
+  );
+  return joinLines(wrapProse(prose), formatChanged(review));
 }
 
 function formatPackage(

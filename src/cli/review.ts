@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import { visible, visibleLines } from "../base/sanitize.ts";
 import { plural } from "../base/text.ts";
 import {
@@ -11,7 +10,7 @@ import {
 import type { Tool } from "../tool.ts";
 import { findSuspicions } from "../trust/suspicion.ts";
 import { type AskList, askList, type ListState } from "./list.ts";
-import { paint, wrapProse } from "./print.ts";
+import { paint, shortenHome, wrapProse } from "./print.ts";
 import {
   formatChanged,
   formatDefinition,
@@ -151,7 +150,7 @@ async function reviewOnOneScreen(
   for (const change of reviews.flatMap(formatChanged)) process.stdout.write(`${change}\n`);
   let title = "\nWhat these servers offer. Approve it?";
   for (;;) {
-    const items = reviews.map((review) => formatItem(review, { destructive, pinned }));
+    const items = reviews.map((review) => formatItem(review, destructive, pinned));
     const answer = await askItems(
       {
         title,
@@ -239,8 +238,4 @@ async function showPages(text: string, ask: AskLine): Promise<void> {
 function findViewed(answer: string, items: readonly NumberedItem[]): NumberedItem | undefined {
   const number = /^v\s*(\d+)$/i.exec(answer)?.[1];
   return items.find((item) => item.number === Number(number));
-}
-
-function shortenHome(folder: string): string {
-  return folder.startsWith(`${homedir()}/`) ? `~${folder.slice(homedir().length)}` : folder;
 }

@@ -27,13 +27,7 @@ export interface UnusableServer {
 /** All configured servers, usable or not. */
 export type ConfiguredServers = Readonly<Record<string, ServerConfig | UnusableServer>>;
 
-export function collectServers({
-  config,
-  unusable,
-}: {
-  readonly config: Config;
-  readonly unusable: Readonly<Record<string, UnusableServer>>;
-}): ConfiguredServers {
+export function collectServers({ config, unusable }: Configured): ConfiguredServers {
   return { ...config.mcpServers, ...unusable };
 }
 

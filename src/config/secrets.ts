@@ -235,14 +235,9 @@ export function withPersonal(
   return { ...config, ...Object.fromEntries(changed) };
 }
 
-interface Wanted {
-  readonly names: readonly string[];
-  readonly person: string;
-}
-
 /** Reads the secrets of a person. The hall's own never take their place: throws DENIED if one is missing. */
 export async function readPersonal(
-  { names, person }: Wanted,
+  { names, person }: { readonly names: readonly string[]; readonly person: string },
   { folder, store }: { readonly folder: string; readonly store: SecretStore },
 ): Promise<Readonly<Record<string, string>>> {
   const kept = store

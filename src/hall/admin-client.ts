@@ -83,23 +83,6 @@ export async function askHall<M extends keyof AdminMethods>(
   return withAdmin(folder, async (admin) => admin?.ask(method, params));
 }
 
-export interface HallNews {
-  readonly trustChanged?: AdminMethods["trustChanged"]["params"] | undefined;
-  readonly groupsChanged?: AdminMethods["groupsChanged"]["params"] | undefined;
-}
-
-/** Lets a running hall read changed files at once. Does nothing when no hall runs. */
-export async function notifyHall(
-  folder: string,
-  { trustChanged, groupsChanged }: HallNews,
-): Promise<void> {
-  if (!trustChanged && !groupsChanged) return;
-  await withAdmin(folder, async (admin) => {
-    if (trustChanged) await admin?.ask("trustChanged", trustChanged);
-    if (groupsChanged) await admin?.ask("groupsChanged", groupsChanged);
-  });
-}
-
 const answerMsMax = 30_000;
 
 /** A hall that is starting answers when it is ready; one that is stopped or stuck never does. */

@@ -23,11 +23,6 @@ export async function attach(near: Channel, options: AttachOptions): Promise<voi
   await relay.run();
 }
 
-interface Waiting {
-  readonly method: string;
-  readonly frame: string;
-}
-
 const replayId = "guildhall/replay";
 let replays = 0;
 
@@ -48,7 +43,7 @@ const answerHead = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),"(?:resul
 class Relay {
   readonly #near: Channel;
   readonly #options: AttachOptions;
-  readonly #waiting = new SlotMap<Id, Waiting>();
+  readonly #waiting = new SlotMap<Id, { readonly method: string; readonly frame: string }>();
   /** Frames that set connection state (log level, subscriptions, registrations), by subject. */
   readonly #standing = new Map<string, string>();
   #far: Channel | undefined;

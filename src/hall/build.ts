@@ -6,7 +6,7 @@ import { collectServers } from "../config/configured-servers.ts";
 import type { Target } from "../tool.ts";
 import { createTrust, type Held } from "../trust/trust.ts";
 import { type Lock, lockPath, writeLock } from "../upstream/lock.ts";
-import { notifyHall } from "./admin-client.ts";
+import { askHall } from "./admin-client.ts";
 import {
   type DiscoverOptions,
   type Discovery,
@@ -85,10 +85,8 @@ export async function buildProject(
       await applyPlan(folder, plan);
       await approveRewritten(session.ledger, plan.changes);
     }
-    await notifyHall(folder, {
-      trustChanged: reviewer ? {} : undefined,
-      groupsChanged: plan ? {} : undefined,
-    });
+    if (reviewer) await askHall(folder, "trustChanged", {});
+    if (plan) await askHall(folder, "groupsChanged", {});
   }
 
   const isUnapproved = (name: string): boolean =>
@@ -252,7 +250,7 @@ export async function verifyServers(
     });
 
   const reviewed = await startAndReview(opened, chosen, { progress });
-  await notifyHall(settings.folder, { trustChanged: {} });
+  await askHall(settings.folder, "trustChanged", {});
   const { discoveries, reviews, modules, texts } = reviewed;
   const down = discoveries.filter((discovery) => !("found" in discovery));
   return { reviews, modules, texts, down: down.map(({ name }) => name) };

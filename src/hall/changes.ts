@@ -1,5 +1,5 @@
 import type { JsonObject } from "../base/json.ts";
-import { easingOf } from "../trust/easing.ts";
+import { easingOf, ownValue } from "../trust/easing.ts";
 import { markTool } from "../trust/marks.ts";
 import { definitionKey } from "../trust/pin.ts";
 import { type Change, compareDefinition, type FieldChange, willAsk } from "../trust/review.ts";
@@ -14,7 +14,6 @@ import {
 } from "./project-texts.ts";
 import { readOffers } from "./project-trust.ts";
 import {
-  findReview,
   formatSource,
   goneFrom,
   offerKinds,
@@ -58,7 +57,7 @@ export async function findChanges(
   const offers = await readOffers(settings, names);
   const ofModules = server === undefined ? await findModuleChanges({ settings, entries }) : [];
   const compared = chosen.map(async ([name, config]): Promise<ServerChanges> => {
-    const review = findReview(entries, name);
+    const review = ownValue(entries.servers, name);
     const offer = offers[name] ?? emptyOffer;
     const changes = offerKinds.flatMap((kind) =>
       offer[kind].map((definition: JsonObject) => ({

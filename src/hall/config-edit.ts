@@ -257,17 +257,15 @@ function checkName(name: string, existing: object): void {
     });
 }
 
-interface Completed {
-  readonly server: JsonObject;
-  readonly notes: readonly string[];
-}
-
 /**
  * Adds to the entry of an API what its document says about where requests and credentials go. A person approves
  * the entry, so a later version of the document cannot send them elsewhere. Throws VALIDATION for a document that
  * cannot be used.
  */
-async function completeApi(name: string, server: JsonObject): Promise<Completed> {
+async function completeApi(
+  name: string,
+  server: JsonObject,
+): Promise<{ readonly server: JsonObject; readonly notes: readonly string[] }> {
   const { openapi, baseUrl, allowPrivate } = server;
   const isWritten = [openapi, baseUrl].every((text) => !String(text).includes("${"));
   if (typeof openapi !== "string" || !isWritten) return { server, notes: [] };

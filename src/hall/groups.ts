@@ -18,7 +18,7 @@ import { removeProjectFile, replaceProjectFile } from "../base/project-files.ts"
 import { findNear } from "../base/text.ts";
 import type { Target } from "../tool.ts";
 import { readLock } from "../upstream/lock.ts";
-import { notifyHall } from "./admin-client.ts";
+import { askHall } from "./admin-client.ts";
 import { listKnownTools } from "./known-tools.ts";
 import { openProjectLedger } from "./project-store.ts";
 import { approveRewritten } from "./project-texts.ts";
@@ -63,7 +63,7 @@ export async function createGroup(
     { path: `agents/${file}`, before: undefined, after },
   ]);
   const from = await takeOut(moved, { settings, agents, targets });
-  await notifyHall(folder, { groupsChanged: {} });
+  await askHall(folder, "groupsChanged", {});
   return { name, file, tools: names, from };
 }
 
@@ -86,7 +86,7 @@ export async function moveTool(
   const others = agents.filter((other) => other !== home);
   const from = await takeOut([target], { settings, agents: others, targets });
   if (!hasTool(home, target)) await writeToolsOf(settings, home, [...home.agent.tools, fullName]);
-  await notifyHall(settings.folder, { groupsChanged: {} });
+  await askHall(settings.folder, "groupsChanged", {});
   return { tool: fullName, to: home.agent.name, from };
 }
 
@@ -119,7 +119,7 @@ export async function renameGroup(
     await removeProjectFile(folder, agentPath(fileName));
     await renameInLock(folder, fileName, file);
   }
-  await notifyHall(folder, { groupsChanged: {} });
+  await askHall(folder, "groupsChanged", {});
   return { name: renamed, was: agent.name, file };
 }
 

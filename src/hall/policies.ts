@@ -1,21 +1,14 @@
 import type { Log } from "../base/log.ts";
 import { ConfigError } from "../config/error.ts";
-import type { AuditEntry } from "../store/store.ts";
 import type { PolicyFile } from "../trust/policy/parse.ts";
 import { Policies, type SharedFiles } from "../trust/policy/policies.ts";
 import { nameOfSubject } from "../trust/policy/request.ts";
-import type { Trust } from "../trust/trust.ts";
 import type { Hall } from "./hall.ts";
-
-export interface PolicyHost {
-  readonly trust: Trust | undefined;
-  note(entry: AuditEntry): Promise<void>;
-}
 
 /** The policies of a hall that opens. Throws ConfigError for files that cannot be used. */
 export async function openPolicies(
   files: readonly PolicyFile[],
-  { trust, note }: PolicyHost,
+  { trust, note }: Pick<Hall, "trust" | "note">,
 ): Promise<Policies> {
   const policies = new Policies({
     ...(trust ? { marksOf: (target) => trust.judge(target).marks } : {}),

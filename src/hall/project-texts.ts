@@ -19,7 +19,7 @@ import {
 } from "../toolkits/programs/saved.ts";
 import { heldProgram, type SavedPrograms } from "../toolkits/programs/saved-toolkit.ts";
 import { type Entries, type Ledger, noEntries } from "../trust/ledger.ts";
-import { notifyHall } from "./admin-client.ts";
+import { askHall } from "./admin-client.ts";
 import { openProjectLedger } from "./project-store.ts";
 import { rightsOf } from "./sandbox.ts";
 import type { Settings } from "./settings.ts";
@@ -234,7 +234,7 @@ export async function saveProgram(
       hint: "Choose another name, or remove the file first.",
     });
   await replaceProjectFile(folder, file, text);
-  await notifyHall(folder, { trustChanged: {} });
+  await askHall(folder, "trustChanged", {});
   return { file, tool: `programs__${name}` };
 }
 

@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { isSpelling } from "../registry/names.ts";
 import { type Entries, grantTools, noEntries } from "../trust/ledger.ts";
 import type { Offer } from "../upstream/lists.ts";
-import { askHall, notifyHall } from "./admin-client.ts";
+import { askHall } from "./admin-client.ts";
 import type { ToolTrust } from "./admin-contract.ts";
 import { describeTrust, listOffers } from "./admin-handlers.ts";
 import { discoverApproved } from "./discover.ts";
@@ -98,7 +98,7 @@ export async function grantTrust(
   until: number | undefined,
 ): Promise<void> {
   await grantTools(await openProjectLedger(settings), tools, { until });
-  await notifyHall(settings.folder, { trustChanged: {} });
+  await askHall(settings.folder, "trustChanged", {});
   const subjects = tools.map(({ name }) => name);
   const reason = until === undefined ? "until revoked" : `until ${new Date(until).toISOString()}`;
   await recordInProject(settings, { decision: { kind: "granted", subjects, reason } });
@@ -116,7 +116,7 @@ export async function revokeTrust(settings: Settings, name: string): Promise<rea
       : findTools(name, await readToolTrust(settings)).map(({ key }) => key);
   const revoked = keys.filter((key) => Object.hasOwn(grants, key));
   await ledger.change((entries) => withoutGrants(entries, (key) => keys.includes(key)));
-  await notifyHall(settings.folder, { trustChanged: {} });
+  await askHall(settings.folder, "trustChanged", {});
   await recordInProject(settings, {
     decision: { kind: "revoked", subjects: revoked, reason: "by command" },
   });
@@ -140,7 +140,7 @@ export async function resetTrust(
       ? { ...noEntries, revocations: countOneMore(entries) }
       : withoutServer(entries, server),
   );
-  await notifyHall(settings.folder, { trustChanged: {} });
+  await askHall(settings.folder, "trustChanged", {});
   const subjects =
     server === undefined
       ? [...servers, ...grants, ...Object.keys(modules), ...Object.keys(texts)]

@@ -3,7 +3,7 @@ import { visible } from "../base/sanitize.ts";
 import { collectServers } from "../config/configured-servers.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { Tool } from "../tool.ts";
-import { easingOf } from "../trust/easing.ts";
+import { easingOf, ownValue } from "../trust/easing.ts";
 import type { Entries, Ledger, Review } from "../trust/ledger.ts";
 import { definitionKey, definitionOf, type OfferKind } from "../trust/pin.ts";
 import {
@@ -172,7 +172,7 @@ export async function selectStartable(
   const enabled = names.filter((name) => mcpServers[name]?.disabled === false);
   const requests = enabled.flatMap((name): readonly StartRequest[] => {
     const config = mcpServers[name];
-    const previous = findReview(entries, name);
+    const previous = ownValue(entries.servers, name);
     if (!config || previous?.source === approvalOf(config)) return [];
     const [reached, before] = [formatSource(config), previous?.reached];
     return [{ name, reached, before, runsProjectFile: runsProjectFile(config) }];
@@ -309,7 +309,7 @@ async function prepareReview(
   const config = settings.config.mcpServers[name];
   if (!config) throw new Error(`${name} was discovered but is not configured`);
   const source = approvalOf(config);
-  const previous = findReview(entries, name);
+  const previous = ownValue(entries.servers, name);
   const offer = "found" in discovery ? discovery.found.offer : undefined;
   const otherServers = Object.keys(collectServers(settings.loaded)).filter(
     (other) => other !== name,
@@ -399,8 +399,4 @@ function toEntry(review: ServerReview): Review {
 
 export function formatSource(config: ServerConfig): string {
   return visible(describeSource(config));
-}
-
-export function findReview({ servers }: Entries, name: string): Review | undefined {
-  return Object.hasOwn(servers, name) ? servers[name] : undefined;
 }

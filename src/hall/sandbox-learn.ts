@@ -17,7 +17,7 @@ import {
 } from "../upstream/sandbox/profile.ts";
 import { openTrace } from "../upstream/sandbox/trace.ts";
 import { approvalOf } from "../upstream/source.ts";
-import { askHall, notifyHall } from "./admin-client.ts";
+import { askHall } from "./admin-client.ts";
 import { describeTrust } from "./admin-handlers.ts";
 import { openAlone } from "./project.ts";
 import { openProjectLedger, openProjectStore, recordInProject } from "./project-store.ts";
@@ -283,7 +283,7 @@ export async function acceptRights(
   );
   const reason = `sandbox: ${words.join("; ")}`;
   await recordInProject(settings, { decision: { kind: "reviewed", subjects: [name], reason } });
-  await notifyHall(settings.folder, { trustChanged: {} });
+  await askHall(settings.folder, "trustChanged", {});
   await askHall(settings.folder, "restart", { server: name });
   return words;
 }

@@ -4,6 +4,7 @@ import { collectServers } from "../config/configured-servers.ts";
 import { written } from "../config/variables.ts";
 import type { ModuleFailure } from "../registry/modules.ts";
 import { openNamedTokens } from "../server/http/tokens.ts";
+import { ownValue } from "../trust/easing.ts";
 import type { Trust } from "../trust/trust.ts";
 import { createToolFilter } from "../upstream/lists.ts";
 import { emptyLock, lockedTools, readLock } from "../upstream/lock.ts";
@@ -14,7 +15,6 @@ import type { HallStatus, UpstreamStatus } from "./admin-contract.ts";
 import { findUnapproved } from "./discover.ts";
 import { findModuleFailures } from "./faults.ts";
 import { findStoreProblem, openProjectLedger, readHistory } from "./project-store.ts";
-import { findReview } from "./review.ts";
 import { findUnconfined } from "./sandbox.ts";
 import { hasProjectFile, loadSettings, type Settings } from "./settings.ts";
 
@@ -81,7 +81,7 @@ async function readKnownUpstreams(
     .filter(([name]) => !Object.hasOwn(lock.servers, name))
     .map(([name]) => name);
   const unreviewed = enabled
-    .filter(([name, config]) => findReview(entries, name)?.source !== approvalOf(config))
+    .filter(([name, config]) => ownValue(entries.servers, name)?.source !== approvalOf(config))
     .map(([name]) => name);
   const upstreams = Object.entries(servers).map(([name, server]) => {
     const locked = lock.servers[name];

@@ -164,16 +164,19 @@ export function unpackCalls({ numbers, text, common }: PackedCalls): PackedValue
   while (numberAt < numbers.length) {
     const commonAt = takeNumber();
     const of = (index: number): PackedValue => common[commonAt + index] ?? null;
-    const [at, ms, bytesIn, bytesOut] = [takeNumber(), takeNumber(), takeNumber(), takeNumber()];
-    const [id, parent, root, args] = [takeText(), takeText(), takeText(), takeText()];
-    const [caller, connection, person, token, face] = [of(0), of(1), of(2), of(3), of(4)];
-    const [toolkit, tool, outcome, code, planner] = [of(5), of(6), of(7), of(8), of(9)];
-    const [keptArguments, keptResult] = [takeText(), takeText()];
-    rows.push([
-      ...[id, parent, root ?? id, at, caller, connection, person, token, face, toolkit, tool],
-      ...[digestArguments(args ?? ""), outcome, code, ms, bytesIn, bytesOut, planner],
-      ...[keptArguments, keptResult, bucketOf(ms)],
-    ]);
+    const at = takeNumber();
+    const ms = takeNumber();
+    const bytesIn = takeNumber();
+    const bytesOut = takeNumber();
+    const id = takeText();
+    const parent = takeText();
+    const root = takeText() ?? id;
+    const digest = digestArguments(takeText() ?? "");
+    const keptArguments = takeText();
+    const keptResult = takeText();
+    const row = [id, parent, root, at, of(0), of(1), of(2), of(3), of(4), of(5), of(6), digest];
+    row.push(of(7), of(8), ms, bytesIn, bytesOut, of(9), keptArguments, keptResult, bucketOf(ms));
+    rows.push(row);
   }
   return rows;
 }

@@ -64,8 +64,8 @@ async function loadSqlite(): Promise<DatabaseClass> {
   }
 }
 
-/** Starting and finishing a statement costs as much as two more rows in it. */
-const rowsAtOnce = 16;
+/** Rows in a statement: starting and finishing one costs as much as two more rows in it. */
+const rowCounts = [32, 4, 1];
 /** Far more than are used, unless a client varies what is null. */
 const statementsMax = 200;
 
@@ -93,14 +93,14 @@ export class SqliteSql implements Sql {
   ): Promise<readonly SqlRow[]> {
     const found: SqlRow[] = [];
     for (let at = 0; at < rows.length; ) {
-      const count = at + rowsAtOnce <= rows.length ? rowsAtOnce : 1;
+      const left = rows.length - at;
+      const count = rowCounts.find((size) => size <= left) ?? 1;
       const some = rows.slice(at, at + count);
-      // Binding a value costs as much as storing it, and many columns are null in all rows.
-      const marks = columns.map((_, i) => (some.every((row) => row[i] === null) ? "NULL" : "?"));
-      const statement = this.#prepare(sql, marks, count);
-      const values: SqlValue[] = [];
+      const kinds = columns.map((_, i) => kindOf(some, i));
+      const statement = this.#prepare(sql, kinds, count);
+      const values = kinds.flatMap((kind, i) => (kind === "shared" ? [some[0]?.[i] ?? null] : []));
       for (const row of some)
-        for (let i = 0; i < marks.length; i++) if (marks[i] === "?") values.push(row[i] ?? null);
+        for (let i = 0; i < kinds.length; i++) if (kinds[i] === "own") values.push(row[i] ?? null);
       for (const row of statement.all(...values)) found.push(row);
       at += count;
     }
@@ -111,11 +111,11 @@ export class SqliteSql implements Sql {
     this.#database.exec(sql);
   }
 
-  #prepare(sql: string, marks: readonly string[] = [], rowCount = 0): Statement {
-    const key = `${rowCount} ${marks.join("")} ${sql}`;
+  #prepare(sql: string, kinds: readonly ColumnKind[] = [], rowCount = 0): Statement {
+    const key = `${rowCount} ${kinds.join(" ")} ${sql}`;
     let statement = this.#statements.get(key);
     if (!statement) {
-      statement = this.#database.prepare(sql.replace("{rows}", () => rowsOf(marks, rowCount)));
+      statement = this.#database.prepare(sql.replace("{rows}", () => rowsOf(kinds, rowCount)));
       if (this.#statements.size >= statementsMax) this.#statements.clear();
       this.#statements.set(key, statement);
     }
@@ -123,9 +123,36 @@ export class SqliteSql implements Sql {
   }
 }
 
-function rowsOf(marks: readonly string[], count: number): string {
-  const row = `(${marks.join(", ")})`;
-  return `VALUES ${new Array(count).fill(row).join(", ")}`;
+/**
+ * Binding a value costs as much as storing it, and rows that are written together have much in common: a column that
+ * is null in all of them is not bound, and one with the same value in all of them is bound once.
+ */
+type ColumnKind = "null" | "shared" | "own";
+
+function kindOf(rows: readonly (readonly SqlValue[])[], column: number): ColumnKind {
+  const first = rows[0]?.[column] ?? null;
+  if (!rows.every((row) => (row[column] ?? null) === first)) return "own";
+  if (first === null) return "null";
+  // A single row has nothing to share its values with.
+  return rows.length > 1 ? "shared" : "own";
+}
+
+/** A table expression that takes the shared values first, and then the values of each row. */
+function rowsOf(kinds: readonly ColumnKind[], count: number): string {
+  const all = kinds.map((kind, i) => ({ kind, name: `c${i}` }));
+  const own = all.filter(({ kind }) => kind === "own");
+  const shared = all.filter(({ kind }) => kind === "shared").map(({ name }) => `? AS ${name}`);
+  const marks = own.length === 0 ? "0" : own.map(() => "?").join(", ");
+  const columns = all.map(({ kind, name }) => {
+    if (kind === "null") return "NULL";
+    return kind === "shared" ? name : `column${own.findIndex((other) => other.name === name) + 1}`;
+  });
+  const tables = [
+    ...(shared.length > 0 ? [`(SELECT ${shared.join(", ")})`] : []),
+    `(VALUES ${new Array(count).fill(`(${marks})`).join(", ")})`,
+  ];
+  // Without a condition, SQLite would read a following ON CONFLICT as that of a join.
+  return `SELECT ${columns.join(", ")} FROM ${tables.join(", ")} WHERE true`;
 }
 
 /**

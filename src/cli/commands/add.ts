@@ -19,7 +19,7 @@ import {
 } from "../../hall/import/pasted.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
-import { paint, print, wrapProse } from "../print.ts";
+import { joinLines, paint, print, wrapProse } from "../print.ts";
 import { runBuild } from "./build.ts";
 
 interface AddOptions extends JsonOption {
@@ -132,13 +132,13 @@ function formatAdded(
   isArgument: boolean,
 ): string {
   const history = "  it was on the command line: your shell's history may have it";
-  return [
-    ...added.flatMap(({ name, target, notes }) => [
+  return joinLines(
+    added.flatMap(({ name, target, notes }) => [
       `added ${paint("bold", name)} to ${file}: ${visible(target)}`,
       ...notes.map((note) => `  note: ${visible(note)}`),
     ]),
-    ...secrets.map((name) => `  ${name} is stored as a secret of this project, not in ${file}`),
-    ...(isArgument && secrets.length > 0 ? [history] : []),
-    ...variables.map((name) => `  set its value: \`guildhall secret set ${name}\``),
-  ].join("\n");
+    secrets.map((name) => `  ${name} is stored as a secret of this project, not in ${file}`),
+    isArgument && secrets.length > 0 && history,
+    variables.map((name) => `  set its value: \`guildhall secret set ${name}\``),
+  );
 }

@@ -176,12 +176,11 @@ function openProjectGroups(): Promise<ProjectGroups> {
   );
 }
 
-interface RunsListOptions extends JsonOption {
-  readonly limit?: number;
-}
-
 /** Lists the runs of agents, newest first. */
-export async function runRunsList({ limit = 20, json }: RunsListOptions): Promise<void> {
+export async function runRunsList({
+  limit = 20,
+  json,
+}: JsonOption & { readonly limit?: number }): Promise<void> {
   const store = await openProjectStore();
   const runs = store ? (await listRuns(store.runs)).slice(0, limit) : [];
   await store?.close();

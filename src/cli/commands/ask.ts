@@ -109,13 +109,11 @@ function parseData(text: string): JsonObject {
   throw new HallError("INVALID_PARAMS", "--data must be a JSON object");
 }
 
-interface Chosen {
-  readonly agent: string;
-  readonly task: string;
-}
-
 /** The first word may name an agent. Throws NOT_FOUND if there are no agents, if it names an unknown one, and if none fits. */
-async function chooseAgent(client: HallClient, words: readonly string[]): Promise<Chosen> {
+async function chooseAgent(
+  client: HallClient,
+  words: readonly string[],
+): Promise<{ readonly agent: string; readonly task: string }> {
   const agents = (await client.list("tools/list", "tools", "agents"))
     .map(({ name }) => String(name))
     .filter((name) => name.endsWith("_agent"));

@@ -11,7 +11,7 @@ import { type Exposure, type ExposureChange, measureExposure } from "../../hall/
 import type { JsonOption } from "../declaration.ts";
 import { loadProject, noteFaults } from "../hall.ts";
 import { reportDiscovery } from "../live.ts";
-import { diffTexts, paint, print, table, wrapProse } from "../print.ts";
+import { diffTexts, joinLines, paint, print, table, wrapProse } from "../print.ts";
 import { openReviewer } from "../review.ts";
 import type { Person } from "../terminal.ts";
 import { formatInstalls, formatStep } from "./install.ts";
@@ -90,15 +90,15 @@ function printBuild(
   const noAnswer = new HallError("UNAVAILABLE", what, {
     next: [{ do: "run-command", command: ["doctor", ...added].join(" ") }],
   });
-  const all = [
-    ...formatDiscoveries(report),
-    ...formatWaiting(waiting),
-    ...(plan ? [formatPlan(plan)] : []),
+  const all = joinLines(
+    formatDiscoveries(report),
+    formatWaiting(waiting),
+    plan && formatPlan(plan),
     formatExposureChange(options.exposure),
-    ...formatNext(waiting, options.clients),
-  ];
+    formatNext(waiting, options.clients),
+  );
   const failure = options.refusal ?? (isSilent ? noAnswer : strictModeFailure(plan, options));
-  const text = added.length > 0 ? "" : wrapProse(all.join("\n"));
+  const text = added.length > 0 ? "" : wrapProse(all);
   print(value, text, { ...options, failure });
 }
 
@@ -135,31 +135,25 @@ function strictModeFailure(
   });
 }
 
-function formatDiscoveries({ configured, discoveries, lockFile }: BuildReport): readonly string[] {
+function formatDiscoveries({ configured, discoveries, lockFile }: BuildReport): string {
   if (configured.length === 0)
-    return [
-      "no servers are configured, only the built-in tools are used (add servers under mcpServers in guildhall.json)",
-    ];
-  if (discoveries.length === 0) return ["no server was started"];
+    return "no servers are configured, only the built-in tools are used (add servers under mcpServers in guildhall.json)";
+  if (discoveries.length === 0) return "no server was started";
   const silent = discoveries.filter((discovery) => !("found" in discovery));
   const answered = discoveries.filter((discovery) => "found" in discovery);
   const installing = silent.filter((discovery) => isInstalling(discovery));
   const down = silent.filter((discovery) => !isInstalling(discovery));
   const tools = answered.reduce((sum, { found }) => sum + found.offer.tools.length, 0);
   // Failures first.
-  return [
+  return joinLines(
     discoveryTable([...silent, ...answered]),
     "",
-    ...(down.length > 0
-      ? [paint("red", `${namesOf(down)} did not answer; run \`guildhall doctor\` to see why`)]
-      : []),
-    ...(installing.length > 0
-      ? [
-          `${namesOf(installing)} still installing in the background; run \`guildhall build\` again in a minute`,
-        ]
-      : []),
+    down.length > 0 &&
+      paint("red", `${namesOf(down)} did not answer; run \`guildhall doctor\` to see why`),
+    installing.length > 0 &&
+      `${namesOf(installing)} still installing in the background; run \`guildhall build\` again in a minute`,
     `${answered.length} of ${plural(discoveries.length, "server")} answered; ${plural(tools, "tool")} written to ${lockFile}`,
-  ];
+  );
 }
 
 function isInstalling(discovery: Discovery): boolean {

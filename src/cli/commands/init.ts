@@ -12,7 +12,7 @@ import { describeTarget } from "../../upstream/source.ts";
 import type { JsonOption } from "../declaration.ts";
 import { askList, type ListItem } from "../list.ts";
 import { createWaiting } from "../live.ts";
-import { diffTexts, paint, print, table, wrapProse } from "../print.ts";
+import { diffTexts, joinLines, paint, print, table, wrapProse } from "../print.ts";
 import { createPerson, isAttended } from "../terminal.ts";
 import { formatInstalls, formatStep } from "./install.ts";
 
@@ -137,20 +137,18 @@ function formatOutcome(
   ]);
   const elsewhere = report.notAdded.filter((each) => each.elsewhere !== undefined).length;
   const diff = isDryRun ? diffTexts(before, after) : "";
-  return [
-    ...(rows.length > 0 && !isTableSeen
-      ? [table(["server", "from", "note", "command or URL"], rows, { extra: ["from"] }), ""]
-      : []),
+  const head = ["server", "from", "note", "command or URL"];
+  return joinLines(
+    rows.length > 0 && !isTableSeen && [table(head, rows, { extra: ["from"] }), ""],
     wrapProse(formatState(report, findings)),
-    ...(report.backup === undefined ? [] : [`the previous file is saved as ${report.backup}`]),
-    ...(elsewhere > 0
-      ? [`${plural(elsewhere, "server")} of other projects not added; use --all to include them`]
-      : []),
-    ...report.warnings.map((warning) => wrapProse(`${paint("yellow", "!")} ${visible(warning)}`)),
-    ...(diff === "" ? [] : ["", diff]),
-    ...formatSecrets(report.secrets, isDryRun),
-    ...formatVariables(report.variables),
-  ].join("\n");
+    report.backup !== undefined && `the previous file is saved as ${report.backup}`,
+    elsewhere > 0 &&
+      `${plural(elsewhere, "server")} of other projects not added; use --all to include them`,
+    report.warnings.map((warning) => wrapProse(`${paint("yellow", "!")} ${visible(warning)}`)),
+    diff !== "" && ["", diff],
+    formatSecrets(report.secrets, isDryRun),
+    formatVariables(report.variables),
+  );
 }
 
 function formatNext({ clients }: ImportReport): string {

@@ -50,12 +50,10 @@ export async function runPolicyCheck(options: JsonOption): Promise<void> {
   print(value, text, options);
 }
 
-interface PublishOptions extends JsonOption {
-  readonly withdraw?: boolean;
-}
-
 /** Puts the user's files of this machine in force in all halls, or takes back what was published. */
-export async function runPolicyPublish(options: PublishOptions): Promise<void> {
+export async function runPolicyPublish(
+  options: JsonOption & { readonly withdraw?: boolean },
+): Promise<void> {
   const settings = await loadProject();
   const { withdraw: isWithdrawn = false } = options;
   const own = settings.loaded.policies.filter(({ isProject }) => !isProject);
@@ -79,14 +77,10 @@ export async function runPolicyPublish(options: PublishOptions): Promise<void> {
   print({ published: files.map(({ file }) => file) }, text, options);
 }
 
-interface ExplainOptions extends JsonOption {
-  readonly group?: readonly string[] | undefined;
-}
-
 export async function runPolicyExplain(
   principal: string,
   tool: string,
-  options: ExplainOptions,
+  options: JsonOption & { readonly group?: readonly string[] },
 ): Promise<void> {
   const named = readPerson(principal);
   const person = named && { ...named, groups: options.group ?? [] };

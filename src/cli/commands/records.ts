@@ -110,11 +110,7 @@ function sparkline(values: readonly number[]): string {
     .join("");
 }
 
-interface MigrateOptions extends JsonOption {
-  readonly to?: string;
-}
-
-export async function runMigrate(options: MigrateOptions): Promise<void> {
+export async function runMigrate(options: JsonOption & { readonly to?: string }): Promise<void> {
   const live = options.json ? quiet : createLive();
   let shown = -1;
   const moved = await moveProjectStore(await loadSettings({}, "error"), {

@@ -17,7 +17,7 @@ import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { askList } from "../list.ts";
 import { createWaiting } from "../live.ts";
-import { paint, print, table, wrapProse } from "../print.ts";
+import { joinLines, paint, print, table, wrapProse } from "../print.ts";
 import { askLine, createPerson, isAttended } from "../terminal.ts";
 
 export async function runSandboxList(options: JsonOption): Promise<void> {
@@ -50,16 +50,15 @@ function formatState({ name, state, what, denied }: SandboxState): string {
     "It sees no dotfiles of your home, and nothing of Guildhall or of other servers.",
   ];
   const words = [...new Set(denied.map(describeDenial))];
-  return [
+  return joinLines(
     `${paint("bold", name)}: ${state}; ${visible(what)}`,
-    ...(state === "confined" ? base : []),
-    ...(words.length === 0
-      ? []
-      : ["denied since its review:", ...words.map((it) => `  ${visible(it)}`)]),
-    ...(words.length === 0
-      ? []
-      : [`To allow some of it, run \`guildhall sandbox learn ${name}\`.`]),
-  ].join("\n");
+    state === "confined" && base,
+    words.length > 0 && [
+      "denied since its review:",
+      ...words.map((it) => `  ${visible(it)}`),
+      `To allow some of it, run \`guildhall sandbox learn ${name}\`.`,
+    ],
+  );
 }
 
 interface LearnOptions extends JsonOption {

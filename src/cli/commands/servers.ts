@@ -8,7 +8,7 @@ import { type ListedServer, listServers } from "../../hall/status.ts";
 import type { JsonOption } from "../declaration.ts";
 import { onStopSignals } from "../exit.ts";
 import { loadProject } from "../hall.ts";
-import { type Cell, paint, print, table, wrapProse } from "../print.ts";
+import { type Cell, joinLines, paint, print, table, wrapProse } from "../print.ts";
 
 /** Lists the configured servers without starting one. */
 export async function runList(options: JsonOption): Promise<void> {
@@ -53,17 +53,17 @@ function formatServers(servers: readonly ListedServer[]): string {
     servers.filter(({ state }) => state === wanted).map(({ name }) => name);
   const held = named("held");
   const unusable = named("unusable");
-  return [
+  return joinLines(
     table(["server", "state", "tools", "runs"], rows, {
       empty: "no servers are configured: run `guildhall init`, or `guildhall add`",
     }),
-    ...(held.length > 0
-      ? ["", `${plural(held.length, "server")} held until reviewed; run \`guildhall verify\``]
-      : []),
-    ...(unusable.length > 0
-      ? [paint("red", `${unusable.join(", ")} cannot be used; run \`guildhall doctor\` for advice`)]
-      : []),
-  ].join("\n");
+    held.length > 0 && [
+      "",
+      `${plural(held.length, "server")} held until reviewed; run \`guildhall verify\``,
+    ],
+    unusable.length > 0 &&
+      paint("red", `${unusable.join(", ")} cannot be used; run \`guildhall doctor\` for advice`),
+  );
 }
 
 function formatState(state: ListedServer["state"]): Cell {
@@ -82,15 +82,14 @@ function formatTools(
     : String(tools.length);
 }
 
-interface LogsOptions extends JsonOption {
-  readonly follow?: boolean;
-}
-
 const linesMax = 200;
 const pollMs = 250;
 
 /** Shows the end of the servers' logs; with --follow also every new line, until it is stopped. */
-export async function runLogs(server: string | undefined, options: LogsOptions): Promise<void> {
+export async function runLogs(
+  server: string | undefined,
+  options: JsonOption & { readonly follow?: boolean },
+): Promise<void> {
   const logs = await readServerLogs(process.cwd(), server);
   if (server !== undefined && !logs.names().includes(server))
     getServer(server, (await loadProject()).loaded);

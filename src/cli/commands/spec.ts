@@ -6,6 +6,7 @@ import { visible, visibleLines } from "../../base/sanitize.ts";
 import { Scope } from "../../base/scope.ts";
 import { findNear } from "../../base/text.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
+import type { Feature } from "../../workflow/feature.ts";
 import { adviceWithoutHall, nextLine, stepCommand } from "../advice.ts";
 import { onStopSignals } from "../exit.ts";
 import { withHall } from "../hall.ts";
@@ -104,7 +105,7 @@ export async function runSpecRun(steps: readonly string[], options: SpecRunOptio
       ? await specs.find(options.feature)
       : { name: "", directory: process.cwd() };
     try {
-      if (steps.length === 0) await runAhead(specs, directory, { options, results });
+      if (steps.length === 0) await runAhead(specs, directory, options, results);
       for (const step of steps) results.push(await runOne(specs, step, directory, options));
       refuseOpen(results.at(-1));
     } catch (error) {
@@ -137,15 +138,11 @@ function refuseOpen(last: SpecStepResult | undefined): void {
 
 const roundsMax = 10;
 
-interface Ahead {
-  readonly options: SpecRunOptions;
-  readonly results: SpecStepResult[];
-}
-
 async function runAhead(
   specs: SpecSession,
   directory: string,
-  { options, results }: Ahead,
+  options: SpecRunOptions,
+  results: SpecStepResult[],
 ): Promise<void> {
   for (let round = 0; round < roundsMax; round++) {
     const { phase } = await specs.find(directory);
@@ -268,13 +265,7 @@ interface SpecOptions {
   readonly json?: boolean | undefined;
 }
 
-interface SpecFeature {
-  readonly name: string;
-  readonly directory: string;
-  readonly phase: string;
-  readonly files: readonly string[];
-  readonly tasks?: { readonly total: number; readonly done: number };
-  readonly openQuestions: number;
+interface SpecFeature extends Feature {
   readonly isActive: boolean;
   readonly run?: {
     readonly id: string;

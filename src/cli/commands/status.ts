@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import { type Advice, adviceCommand } from "../../base/advice.ts";
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
@@ -23,7 +22,7 @@ import { adviceForShell, quoteWord } from "../advice.ts";
 import type { JsonOption } from "../declaration.ts";
 import { formatFault, formatUnlisted, loadProject } from "../hall.ts";
 import { createLive, createWaiting, quiet, reportWaiting } from "../live.ts";
-import { type Cell, paint, print, table, wrapProse } from "../print.ts";
+import { type Cell, joinLines, paint, print, shortenHome, table, wrapProse } from "../print.ts";
 
 export async function runStatus(options: JsonOption): Promise<void> {
   const status = await createWaiting().during("reading the state", readStatus(process.cwd()));
@@ -38,20 +37,19 @@ export async function runRestart(server: string, options: JsonOption): Promise<v
 }
 
 function formatStatus(status: ProjectStatus): string {
+  const rest = [...formatFaults(status), ...formatSandboxes(status), ...formatTokens(status)];
   if (!status.running) {
-    const { upstreams, store } = status;
-    const head = "no hall is running in this project; a client or `guildhall serve` starts one";
-    const earlier = upstreams.length > 0 ? "\nknown from earlier:\n" : "";
-    const problem = store ? `\n${paint("red", store.problem)}` : "";
-    const { unreviewed } = status;
-    const lines = [`${head}${problem}${earlier}`, formatUpstreams(upstreams, unreviewed)];
+    const { upstreams, store, unreviewed } = status;
     const unlisted = status.unlisted.filter((name) => !unreviewed.includes(name));
-    const notes = [
-      ...(unreviewed.length > 0 ? [formatUnreviewed(unreviewed, upstreams.length)] : []),
-      ...(unlisted.length > 0 ? [formatUnlisted(unlisted)] : []),
-    ];
-    const rest = [...formatFaults(status), ...formatSandboxes(status), ...formatTokens(status)];
-    return [...lines, ...notes, ...rest].join("\n");
+    return joinLines(
+      "no hall is running in this project; a client or `guildhall serve` starts one",
+      store && paint("red", store.problem),
+      upstreams.length > 0 && ["known from earlier:", ""],
+      formatUpstreams(upstreams, unreviewed),
+      unreviewed.length > 0 && formatUnreviewed(unreviewed, upstreams.length),
+      unlisted.length > 0 && formatUnlisted(unlisted),
+      rest,
+    );
   }
   const { version, pid, startedAt, url, clients, store, upstreams, registrations } = status;
   const where = url === undefined ? "" : `, ${url}`;
@@ -61,9 +59,7 @@ function formatStatus(status: ProjectStatus): string {
     ...formatStore(store),
     formatUpstreams(upstreams),
     ...formatRegistrations(registrations),
-    ...formatFaults(status),
-    ...formatSandboxes(status),
-    ...formatTokens(status),
+    ...rest,
   ].join("\n");
 }
 
@@ -211,7 +207,7 @@ function formatOverview({ folder, files, servers, tools, hall, problems, next }:
     ? `running as process ${hall.pid} with ${plural(hall.clients, "client")}`
     : "not running; a client or `guildhall serve` starts it";
   return [
-    `${paint("bold", `Guildhall ${version}`)} in ${visible(shorten(folder))}${files.length > 0 ? "" : ", which has no config"}`,
+    `${paint("bold", `Guildhall ${version}`)} in ${visible(shortenHome(folder))}${files.length > 0 ? "" : ", which has no config"}`,
     `Servers: ${count > 0 ? `${counts}; ${plural(tools, "tool")}` : "none, only the built-in tools"}`,
     `Hall:    ${running}`,
     `Wrong:   ${problems.length > 0 ? paint("red", visible(problems.join("; "))) : "nothing found"}`,
@@ -220,18 +216,10 @@ function formatOverview({ folder, files, servers, tools, hall, problems, next }:
   ].join("\n");
 }
 
-function shorten(folder: string): string {
-  const home = homedir();
-  return folder === home || folder.startsWith(`${home}/`)
-    ? `~${folder.slice(home.length)}`
-    : folder;
-}
-
-interface DoctorOptions extends JsonOption {
-  readonly fix?: boolean;
-}
-
-export async function runDoctor(names: readonly string[], options: DoctorOptions): Promise<void> {
+export async function runDoctor(
+  names: readonly string[],
+  options: JsonOption & { readonly fix?: boolean },
+): Promise<void> {
   const settings = await loadProject();
   const store = names.length > 0 ? undefined : await diagnoseStore(settings);
   const modules = names.length > 0 ? undefined : await diagnoseModules(settings);
@@ -244,17 +232,14 @@ export async function runDoctor(names: readonly string[], options: DoctorOptions
     for (const folder of repaired) process.stderr.write(`removed ${visible(folder)}\n`);
     servers = await diagnoseServers(settings, { names, progress });
   }
-  const found = [...(store ? [store] : []), ...(modules ? [modules] : []), ...servers];
+  const found = [store, modules, ...servers].filter((each) => each !== undefined);
   const failing = servers.filter(({ ok }) => !ok).length;
+  const verb = failing === 1 ? "needs" : "need";
   const faults = [
-    ...(store ? ["the store needs attention"] : []),
-    ...(modules ? [`${plural(modules.checks.length, "module")} cannot be loaded`] : []),
-    ...(failing > 0
-      ? [
-          `${failing} of ${plural(servers.length, "server")} ${failing === 1 ? "needs" : "need"} attention`,
-        ]
-      : []),
-  ];
+    store && "the store needs attention",
+    modules && `${plural(modules.checks.length, "module")} cannot be loaded`,
+    failing > 0 && `${failing} of ${plural(servers.length, "server")} ${verb} attention`,
+  ].filter(Boolean);
   const hint = options.json ? "See `details`." : "See the advice above.";
   const failure =
     faults.length === 0 ? undefined : new HallError("UNAVAILABLE", faults.join("; "), { hint });

@@ -44,7 +44,7 @@ export async function runTrust(name: string, options: TrustCommandOptions): Prom
   const tools = selectGrantable(name, await readTools(settings));
   await createPerson().confirm(formatGrant(tools, options));
   await grantTrust(settings, tools, options.until);
-  printGranted({ tools }, options);
+  printGranted(tools, options);
 }
 
 export async function runTrustAll(options: TrustCommandOptions): Promise<void> {
@@ -57,7 +57,7 @@ export async function runTrustAll(options: TrustCommandOptions): Promise<void> {
   if (!options.yes && !isAttended(options)) throw confirmationMissing(what);
   await createPerson().confirm(formatGrant(tools, options));
   await grantTrust(settings, tools, until);
-  printGranted({ tools, unreviewed }, options);
+  printGranted(tools, options, unreviewed);
 }
 
 export async function runRevoke(name: string, options: JsonOption): Promise<void> {
@@ -123,12 +123,11 @@ function formatGrant(
   ].join("\n");
 }
 
-interface Granted {
-  readonly tools: readonly ToolTrust[];
-  readonly unreviewed?: readonly string[];
-}
-
-function printGranted({ tools, unreviewed }: Granted, options: TrustCommandOptions): void {
+function printGranted(
+  tools: readonly ToolTrust[],
+  options: TrustCommandOptions,
+  unreviewed?: readonly string[],
+): void {
   const { until } = options;
   const names = tools.map((tool) => tool.name);
   const value = {
@@ -265,13 +264,9 @@ function formatPending({
   ].join("\n");
 }
 
-interface VerifyCommandOptions extends JsonOption {
-  readonly yes?: boolean;
-}
-
 export async function runVerify(
   server: string | undefined,
-  options: VerifyCommandOptions,
+  options: JsonOption & { readonly yes?: boolean },
 ): Promise<void> {
   const reviewer = openReviewer(options);
   const { reviews, modules, texts, down } = await verifyServers(await loadProject(), {

@@ -89,15 +89,10 @@ function secondsOf(given: string | undefined, { config }: Settings): number {
   );
 }
 
-interface TuiProject {
-  readonly folder: string;
-  readonly settings: Settings;
-}
-
 async function openTarget(
   args: readonly string[],
   options: TuiOptions,
-  place: TuiProject,
+  place: { readonly folder: string; readonly settings: Settings },
 ): Promise<ClientTarget> {
   const given = readFlags(args, options);
   const config = given ?? place.settings.config.mcp;

@@ -37,7 +37,7 @@ export async function editDocument(
   const path = at.map(String);
   const mark = document.text.startsWith("\ufeff") ? "\ufeff" : "";
   let text = document.text.slice(mark.length);
-  const { removeOne, setOne } = await editorOf(document);
+  const { removeOne, setOne } = editorOf(document);
   for (const name of remove) text = removeOne(text, [...path, name]);
   for (const [name, entry] of Object.entries(put)) text = setOne(text, [...path, name], entry);
   const after = await parseDocument(document.file, mark + text).catch(() => undefined);
@@ -62,11 +62,10 @@ interface Editor {
   setOne(text: string, path: readonly string[], entry: unknown): string;
 }
 
-async function editorOf({ file, format }: Document): Promise<Editor> {
+function editorOf({ file, format }: Document): Editor {
   if (format === "json") return { removeOne: removeFromJson, setOne: setInJson };
   if (format === "yaml")
     throw new ConfigError(`${file}: editing YAML is not supported; edit it by hand`);
-  const { stringify } = await import("smol-toml");
   return {
     removeOne: removeFromToml,
     setOne: (text, path, entry) =>

@@ -1,34 +1,19 @@
 import { parseAgentFile } from "../../agents/agent-file.ts";
 import { agentPath, type FoldedAgent } from "../../agents/agent-folder.ts";
 import type { Group } from "../../agents/groups.ts";
-import { type MergeConflict, mergeTexts } from "../../base/diff.ts";
+import { mergeTexts } from "../../base/diff.ts";
 import { HallError } from "../../base/errors.ts";
 import { replaceProjectFile } from "../../base/project-files.ts";
 import { documentsOf } from "../../ranking/document.ts";
 import { embed, loadVectors, weighWords } from "../../ranking/vectors.ts";
 import type { Target } from "../../tool.ts";
 import { readableTool } from "../../trust/trust.ts";
-import { notifyHall } from "../admin-client.ts";
-import { getGroup, type MovedTool, moveTool, openGroups } from "../groups.ts";
+import { askHall } from "../admin-client.ts";
+import { getGroup, moveTool, openGroups } from "../groups.ts";
 import { openProjectLedger } from "../project-store.ts";
 import { withApprovedTexts } from "../project-texts.ts";
-import { type Area, deciderOf, type PageParts } from "./area.ts";
+import { deciderOf, method, type PageParts } from "./area.ts";
 import { spreadOut } from "./map.ts";
-
-/** The groups of tools: where each tool is, and the files that people edit. */
-export interface AgentMethods {
-  agents: {
-    params: Record<string, never>;
-    result: { readonly agents: readonly AgentLine[]; readonly tools: readonly ToolPoint[] };
-  };
-  agentFile: { params: { readonly name: string }; result: AgentText };
-  /** `seen` is the text that was edited; what others changed since is merged. */
-  saveAgent: {
-    params: { readonly name: string; readonly text: string; readonly seen: string };
-    result: AgentText & { readonly conflicts: readonly MergeConflict[] };
-  };
-  moveTool: { params: { readonly tool: string; readonly to: string }; result: MovedTool };
-}
 
 export interface AgentLine {
   readonly name: string;
@@ -53,7 +38,8 @@ export interface AgentText {
 
 const textMax = 200_000;
 
-export function agentArea({ hall, settings }: PageParts): Area<AgentMethods> {
+/** The groups of tools: where each tool is, and the files that people edit. */
+export function agentArea({ hall, settings }: PageParts) {
   let placed: { readonly groups: readonly Group[]; readonly points: ReadonlyMap<string, Point> };
 
   /** Computed again only when the groups have changed. */
@@ -66,55 +52,45 @@ export function agentArea({ hall, settings }: PageParts): Area<AgentMethods> {
   }
 
   return {
-    agents: {
-      scope: "read",
-      async run() {
-        const groups = hall.groups.all();
-        const points = place(groups);
-        return {
-          agents: groups.map(({ file, tools }) => ({
-            name: file.name,
-            description: file.description,
-            tools: [...tools].map(({ fullName }) => fullName),
-          })),
-          tools: groups.flatMap(({ file, tools }) =>
-            [...tools].flatMap(({ fullName }) => {
-              const point = points.get(fullName);
-              return point ? [{ name: fullName, group: file.name, ...point }] : [];
-            }),
-          ),
-        };
-      },
-    },
-    agentFile: {
-      scope: "admin",
-      fields: { name: "string" },
-      run: async ({ name }) => describeFile(await readAgent(settings, name)),
-    },
-    saveAgent: {
-      scope: "admin",
-      fields: { name: "string", text: "string", seen: "string" },
-      async run({ name, text, seen }, caller) {
+    agents: method("read", {}, async () => {
+      const groups = hall.groups.all();
+      const points = place(groups);
+      const agents = groups.map(
+        ({ file, tools }): AgentLine => ({
+          name: file.name,
+          description: file.description,
+          tools: [...tools].map(({ fullName }) => fullName),
+        }),
+      );
+      const tools = groups.flatMap(({ file, tools }) =>
+        [...tools].flatMap(({ fullName }): ToolPoint[] => {
+          const point = points.get(fullName);
+          return point ? [{ name: fullName, group: file.name, ...point }] : [];
+        }),
+      );
+      return { agents, tools };
+    }),
+    agentFile: method("admin", { name: "string" }, async ({ name }) =>
+      describeFile(await readAgent(settings, name)),
+    ),
+    /** `seen` is the text that was edited; what others changed since is merged. */
+    saveAgent: method(
+      "admin",
+      { name: "string", text: "string", seen: "string" },
+      async ({ name, text, seen }, caller) => {
         if (text.length > textMax)
           throw new HallError("TOO_LARGE", "the file of an agent has at most 200,000 characters");
         const folded = await readAgent(settings, name);
         const merged = mergeTexts(seen, text, folded.text);
         const saved = await save(settings, folded, merged.text);
-        const reason = "edited in the page";
-        await hall.note({
-          kind: "changed",
-          subject: saved.file,
-          caller: deciderOf(caller),
-          reason,
-        });
+        const [subject, reason] = [saved.file, "edited in the page"];
+        await hall.note({ kind: "changed", subject, caller: deciderOf(caller), reason });
         return { ...saved, conflicts: merged.conflicts };
       },
-    },
-    moveTool: {
-      scope: "admin",
-      fields: { tool: "string", to: "string" },
-      run: async ({ tool, to }) => moveTool(await settings(), tool, to),
-    },
+    ),
+    moveTool: method("admin", { tool: "string", to: "string" }, async ({ tool, to }) =>
+      moveTool(await settings(), tool, to),
+    ),
   };
 }
 
@@ -136,7 +112,7 @@ async function save(
   const ledger = await openProjectLedger(project);
   const approved = { name: `agents/${fileName}`, text };
   await ledger.change((entries) => withApprovedTexts(entries, [approved]));
-  await notifyHall(project.folder, { groupsChanged: {} });
+  await askHall(project.folder, "groupsChanged", {});
   return { name: agent.name, file: agentPath(fileName), text };
 }
 

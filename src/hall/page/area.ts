@@ -1,5 +1,5 @@
 import { HallError } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
 import type { PageCaller } from "../../server/http/page-sessions.ts";
 import type { Project } from "../project.ts";
 import { localUser } from "../project-store.ts";
@@ -15,49 +15,81 @@ export interface PageParts extends Pick<Project, "hall" | "followTrust"> {
 /** `read`: looks. `call`: calls tools. `admin`: decides and changes. */
 export type PageScope = "read" | "call" | "admin";
 
-/** The methods of an area: the scope each requires, the fields of its parameters, and the work. */
-export type Area<Methods> = {
-  readonly [M in keyof Methods]: Methods[M] extends {
-    readonly params: infer Params;
-    readonly result: infer Result;
-  }
-    ? {
-        readonly scope: PageScope;
-        readonly fields?: { readonly [F in keyof Params]-?: Field };
-        run(params: Params, caller: PageCaller): Promise<Result>;
-      }
+/** A method of the page: the scope that it requires, the fields of its parameters, and the work. */
+export interface Method<Params, Result> {
+  readonly scope: PageScope;
+  readonly fields: Fields;
+  run(params: Params, caller: PageCaller): Promise<Result>;
+}
+
+export function method<const F extends Fields, Result>(
+  scope: PageScope,
+  fields: F,
+  run: (params: ParamsOf<F>, caller: PageCaller) => Promise<Result>,
+): Method<ParamsOf<F>, Result> {
+  return { scope, fields, run };
+}
+
+/** The parameters and results of an area, for the contract. */
+export type MethodsOf<Area> = {
+  readonly [M in keyof Area]: Area[M] extends Method<infer params, infer result>
+    ? { readonly params: params; readonly result: result }
     : never;
 };
+
+/** The type of a field; with `?` it may be missing. */
+export type Fields = Readonly<Record<string, `${keyof FieldTypes}${"" | "?"}` | Shape<unknown>>>;
+
+interface FieldTypes {
+  readonly string: string;
+  readonly number: number;
+  readonly boolean: boolean;
+  readonly object: JsonObject;
+  readonly strings: readonly string[];
+}
+
+/** An object whose fields the method checks itself. */
+interface Shape<T> {
+  readonly type: "object";
+  readonly of?: T;
+}
+
+export function shape<T>(): Shape<T> {
+  return { type: "object" };
+}
+
+type ParamsOf<F extends Fields> = {
+  readonly [K in keyof F as F[K] extends `${string}?` ? never : K]: ValueOf<F[K]>;
+} & {
+  readonly [K in keyof F as F[K] extends `${string}?` ? K : never]?: ValueOf<F[K]> | undefined;
+};
+
+type ValueOf<F> =
+  F extends Shape<infer T>
+    ? T
+    : F extends `${infer Name extends keyof FieldTypes}?`
+      ? FieldTypes[Name]
+      : FieldTypes[F & keyof FieldTypes];
 
 /** Who decides, as the audit names them. The hall's own token belongs to the person whose hall this is. */
 export function deciderOf({ principal }: Pick<PageCaller, "principal">): string {
   return principal === "token" ? localUser() : principal;
 }
 
-/** The type of a field; with `?` it may be missing. */
-export type Field = `${"string" | "number" | "boolean" | "object" | "strings"}${"" | "?"}`;
-
 /** Throws INVALID_PARAMS. */
-export function checkFields(
-  params: JsonObject,
-  fields: Readonly<Record<string, Field>>,
-): JsonObject {
+export function checkFields(params: JsonObject, fields: Fields): JsonObject {
   for (const [name, field] of Object.entries(fields)) {
-    const value = params[name];
-    const isMissing = value === undefined;
-    if (isMissing ? field.endsWith("?") : isOfType(value, field.replace("?", ""))) continue;
-    throw new HallError("INVALID_PARAMS", `"${name}" must be ${field.replace("?", "")}`);
+    const written = typeof field === "string" ? field : field.type;
+    const type = written.replace("?", "");
+    const mayMiss = params[name] === undefined && written.endsWith("?");
+    if (mayMiss || isOfType(params[name], type)) continue;
+    throw new HallError("INVALID_PARAMS", `"${name}" must be ${type}`);
   }
-  return Object.fromEntries(Object.keys(fields).flatMap((name) => pair(name, params[name])));
-}
-
-function pair(name: string, value: unknown): readonly [string, unknown][] {
-  return value === undefined ? [] : [[name, value]];
+  const given = Object.keys(fields).filter((name) => params[name] !== undefined);
+  return Object.fromEntries(given.map((name) => [name, params[name]]));
 }
 
 function isOfType(value: unknown, type: string): boolean {
   if (type === "strings") return Array.isArray(value) && value.every((v) => typeof v === "string");
-  if (type === "object")
-    return typeof value === "object" && value !== null && !Array.isArray(value);
-  return typeof value === type;
+  return type === "object" ? isObject(value) : typeof value === type;
 }

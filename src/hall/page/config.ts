@@ -3,20 +3,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { addServers, type EditOptions, editServer } from "../config-edit.ts";
 import { entryFrom, readPasted, splitWords } from "../import/pasted.ts";
 import { switchTools } from "../shown-tools.ts";
-import { type Area, deciderOf, type PageParts } from "./area.ts";
-
-/** Changes of the config. A person sees what would be written, and writes exactly that. */
-export interface ConfigMethods {
-  /** Writes nothing. */
-  planChange: { params: { readonly change: ConfigChange }; result: PlannedChange };
-  /** Throws CONFLICT if the file is not as it was when the change was planned. */
-  makeChange: {
-    params: { readonly change: ConfigChange; readonly seen: string };
-    result: PlannedChange;
-  };
-  /** The entry of a server as it is written. */
-  entry: { params: { readonly server: string }; result: { readonly entry: JsonObject } };
-}
+import { deciderOf, method, type PageParts, shape } from "./area.ts";
 
 export type ConfigChange =
   /** `text`: a command line, a URL, or JSON of any client. */
@@ -46,34 +33,29 @@ export interface PlannedChange {
   readonly variables: readonly string[];
 }
 
-export function configArea(parts: PageParts): Area<ConfigMethods> {
+/** Changes of the config. A person sees what would be written, and writes exactly that. */
+export function configArea(parts: PageParts) {
   const { hall, folder } = parts;
+  const change = shape<ConfigChange>();
   return {
-    planChange: {
-      scope: "admin",
-      fields: { change: "object" },
-      run: ({ change }) => applyChange(parts, change, { dryRun: true }),
-    },
-    makeChange: {
-      scope: "admin",
-      fields: { change: "object", seen: "string" },
-      async run({ change, seen }, caller) {
-        const made = await applyChange(parts, change, { seen });
-        const subject = subjectOf(change, made);
-        const reason = `${change.kind} in the page`;
-        await hall.note({ kind: "changed", subject, caller: deciderOf(caller), reason });
-        return made;
-      },
-    },
-    entry: {
-      scope: "admin",
-      fields: { server: "string" },
-      async run({ server }) {
-        let found: JsonObject = {};
-        await editServer(folder, server, (entry) => (found = entry), { dryRun: true });
-        return { entry: found };
-      },
-    },
+    /** Writes nothing. */
+    planChange: method("admin", { change }, (given) =>
+      applyChange(parts, given.change, { dryRun: true }),
+    ),
+    /** Throws CONFLICT if the file is not as it was when the change was planned. */
+    makeChange: method("admin", { change, seen: "string" }, async ({ change, seen }, caller) => {
+      const made = await applyChange(parts, change, { seen });
+      const subject = subjectOf(change, made);
+      const reason = `${change.kind} in the page`;
+      await hall.note({ kind: "changed", subject, caller: deciderOf(caller), reason });
+      return made;
+    }),
+    /** The entry of a server as it is written. */
+    entry: method("admin", { server: "string" }, async ({ server }) => {
+      let found: JsonObject = {};
+      await editServer(folder, server, (entry) => (found = entry), { dryRun: true });
+      return { entry: found };
+    }),
   };
 }
 

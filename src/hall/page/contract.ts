@@ -1,44 +1,18 @@
 import type { PageError } from "../../server/http/page-door.ts";
-import type { KeptCall, Series } from "../../store/store.ts";
+import type { KeptCall } from "../../store/store.ts";
 import type { Progress } from "../../tool.ts";
-import type { AdminMethods } from "../admin-contract.ts";
 import type { ChangedPart } from "../events.ts";
 import type { LogEntry } from "../server-logs.ts";
-import type { AgentMethods } from "./agents.ts";
-import type { ConfigMethods } from "./config.ts";
-import type { ExposedMethods } from "./exposed.ts";
-import type { FeatureMethods } from "./features.ts";
-import type { OwnMethods } from "./own.ts";
-import type { ProgramMethods } from "./programs.ts";
-import type { QuestionMethods } from "./questions.ts";
-import type { RecordMethods } from "./records.ts";
-import type { ReviewMethods } from "./review.ts";
-import type { RunMethods } from "./runs.ts";
-import type { ServerMethods } from "./servers.ts";
-import type { ToolMethods } from "./tools.ts";
-import type { TrafficMethods } from "./traffic.ts";
+import type { MethodsOf } from "./area.ts";
+import type { createAreas, hallArea } from "./host.ts";
 
 /**
  * The requests of the page: POST /api/page/METHOD with the parameters as a JSON object. The page imports
- * this file for its types only. An area is one file that declares its methods and handles them.
+ * this file for its types only. An area is one file with methods that belong together.
  */
 export interface PageMethods
-  extends Pick<AdminMethods, "status" | "approvals" | "approve" | "statistics">,
-    ServerMethods,
-    OwnMethods,
-    ConfigMethods,
-    ReviewMethods,
-    ToolMethods,
-    QuestionMethods,
-    RunMethods,
-    TrafficMethods,
-    AgentMethods,
-    ProgramMethods,
-    FeatureMethods,
-    RecordMethods,
-    ExposedMethods {
-  /** Calls over time, of a tool, a toolkit or all. */
-  series: { params: { readonly since: number; readonly of?: string | undefined }; result: Series };
+  extends MethodsOf<ReturnType<typeof createAreas>>,
+    MethodsOf<ReturnType<typeof hallArea>> {
   /** The person who is signed in, and the hall. */
   session: { params: Record<string, never>; result: PageSession };
   /** The session and the answers of a first screen at once. A failed one is left out. */

@@ -1,28 +1,10 @@
 import { faces } from "../../server/faces.ts";
 import { type ClientLine, httpClients } from "../../server/http/clients.ts";
-import { type NamedToken, openNamedTokens } from "../../server/http/tokens.ts";
+import { openNamedTokens } from "../../server/http/tokens.ts";
 import { presetsOf } from "../settings.ts";
 import { setExposure } from "../shown-tools.ts";
 import { createToken, revokeToken } from "../together/shared-tokens.ts";
-import { type Area, deciderOf, type PageParts } from "./area.ts";
-
-/** How clients see the hall and connect to it: faces, presets, tokens, lines to copy. */
-export interface ExposedMethods {
-  exposure: { params: Record<string, never>; result: Exposed };
-  /** "default" lets the hall choose by the number of tools. */
-  setExposure: { params: { readonly expose: string }; result: { readonly file: string } };
-  tokens: { params: Record<string, never>; result: { readonly tokens: readonly NamedToken[] } };
-  /** The token is shown once; only its hash is stored. */
-  createToken: {
-    params: {
-      readonly name: string;
-      readonly scopes: readonly string[];
-      readonly days?: number | undefined;
-    };
-    result: { readonly token: string };
-  };
-  revokeToken: { params: { readonly name: string }; result: Record<string, never> };
-}
+import { deciderOf, method, type PageParts } from "./area.ts";
 
 export interface Exposed {
   /** As the config has it, or "default". */
@@ -48,53 +30,47 @@ export interface ListSize {
 
 const dayMs = 86_400_000;
 
-export function exposedArea({ hall, folder, settings }: PageParts): Area<ExposedMethods> {
+/** How clients see the hall and connect to it: faces, presets, tokens, lines to copy. */
+export function exposedArea({ hall, folder, settings }: PageParts) {
   return {
-    exposure: {
-      scope: "read",
-      async run() {
-        const { config } = await settings();
-        const { url } = hall.server;
-        return {
-          expose: config.expose ?? "default",
-          shown: measure(hall.server.listFace()),
-          faces: Object.entries(faces).map(([name, { summary }]) => ({
-            name,
-            summary,
-            ...measure(hall.server.listFace(name as keyof typeof faces)),
-          })),
-          presets: Object.entries(presetsOf(config)).map(([name, tools]) => ({ name, tools })),
-          lines: url === undefined ? [] : httpClients(`${url}/mcp`, false),
-        };
-      },
-    },
-    setExposure: {
-      scope: "admin",
-      fields: { expose: "string" },
-      run: async ({ expose }) => ({ file: (await setExposure(folder, expose)).file }),
-    },
-    tokens: { scope: "admin", run: async () => ({ tokens: openNamedTokens().list() }) },
-    createToken: {
-      scope: "admin",
-      fields: { name: "string", scopes: "strings", days: "number?" },
-      async run({ name, scopes, days }, caller) {
+    exposure: method("read", {}, async (): Promise<Exposed> => {
+      const { config } = await settings();
+      const { url } = hall.server;
+      return {
+        expose: config.expose ?? "default",
+        shown: measure(hall.server.listFace()),
+        faces: Object.entries(faces).map(([name, { summary }]) => ({
+          name,
+          summary,
+          ...measure(hall.server.listFace(name as keyof typeof faces)),
+        })),
+        presets: Object.entries(presetsOf(config)).map(([name, tools]) => ({ name, tools })),
+        lines: url === undefined ? [] : httpClients(`${url}/mcp`, false),
+      };
+    }),
+    /** "default" lets the hall choose by the number of tools. */
+    setExposure: method("admin", { expose: "string" }, async ({ expose }) => ({
+      file: (await setExposure(folder, expose)).file,
+    })),
+    tokens: method("admin", {}, async () => ({ tokens: openNamedTokens().list() })),
+    /** The token is shown once; only its hash is stored. */
+    createToken: method(
+      "admin",
+      { name: "string", scopes: "strings", days: "number?" },
+      async ({ name, scopes, days }, caller) => {
         const expiresAt = days === undefined ? undefined : Date.now() + days * dayMs;
         const token = await createToken(await settings(), name, { scopes, expiresAt });
         const reason = `token with ${scopes.join(", ")}, created in the page`;
         await hall.note({ kind: "granted", subject: name, caller: deciderOf(caller), reason });
         return { token };
       },
-    },
-    revokeToken: {
-      scope: "admin",
-      fields: { name: "string" },
-      async run({ name }, caller) {
-        await revokeToken(await settings(), name);
-        const reason = "token revoked in the page";
-        await hall.note({ kind: "revoked", subject: name, caller: deciderOf(caller), reason });
-        return {};
-      },
-    },
+    ),
+    revokeToken: method("admin", { name: "string" }, async ({ name }, caller) => {
+      await revokeToken(await settings(), name);
+      const reason = "token revoked in the page";
+      await hall.note({ kind: "revoked", subject: name, caller: deciderOf(caller), reason });
+      return {};
+    }),
   };
 }
 

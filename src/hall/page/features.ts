@@ -1,50 +1,30 @@
 import { join } from "node:path";
 import { HallError } from "../../base/errors.ts";
 import { findPlace, readInside } from "../../workflow/artefacts.ts";
-import { type Feature, listFeatureNames, readFeature } from "../../workflow/feature.ts";
+import { listFeatureNames, readFeature } from "../../workflow/feature.ts";
 import { findOpenQuestions } from "../../workflow/spec.ts";
-import type { Area, PageParts } from "./area.ts";
+import { method, type PageParts } from "./area.ts";
 
 /** The features of the workflow. Its steps run as calls of the `speckit` tools. */
-export interface FeatureMethods {
-  features: {
-    params: Record<string, never>;
-    result: {
-      readonly features: readonly Feature[];
-      /** False if the hall has no workflow. */
-      readonly isOn: boolean;
-    };
-  };
-  featureFile: {
-    params: { readonly feature: string; readonly file: string };
-    result: { readonly text: string; readonly questions: readonly string[] };
-  };
-}
-
-export function featureArea({ hall, folder }: PageParts): Area<FeatureMethods> {
+export function featureArea({ hall, folder }: PageParts) {
   return {
-    features: {
-      scope: "read",
-      async run() {
-        const place = await findPlace(folder, [folder]);
-        const names = await listFeatureNames(place.project);
-        const features = await Promise.all(
-          names.map((name) =>
-            readFeature({ ...place, path: join(place.project, "specs", name) }).catch(
-              () => undefined,
-            ),
-          ),
-        );
-        return {
-          features: features.filter((feature) => feature !== undefined),
-          isOn: hall.registry.findTool("speckit.specify") !== undefined,
-        };
-      },
-    },
-    featureFile: {
-      scope: "read",
-      fields: { feature: "string", file: "string" },
-      async run({ feature, file }) {
+    /** `isOn` is false if the hall has no workflow. */
+    features: method("read", {}, async () => {
+      const place = await findPlace(folder, [folder]);
+      const names = await listFeatureNames(place.project);
+      const pathOf = (name: string): string => join(place.project, "specs", name);
+      const features = await Promise.all(
+        names.map((name) => readFeature({ ...place, path: pathOf(name) }).catch(() => undefined)),
+      );
+      return {
+        features: features.filter((feature) => feature !== undefined),
+        isOn: hall.registry.findTool("speckit.specify") !== undefined,
+      };
+    }),
+    featureFile: method(
+      "read",
+      { feature: "string", file: "string" },
+      async ({ feature, file }) => {
         // Only files that the list names, so that no path can leave the feature.
         const place = await findPlace(folder, [folder]);
         const names = await listFeatureNames(place.project);
@@ -55,6 +35,6 @@ export function featureArea({ hall, folder }: PageParts): Area<FeatureMethods> {
           throw new HallError("NOT_FOUND", `${feature} has no file "${file}"`);
         return { text, questions: findOpenQuestions(text) };
       },
-    },
+    ),
   };
 }

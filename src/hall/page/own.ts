@@ -10,27 +10,7 @@ import { beginLogin, finishLogin, type KeptLogin, login } from "../../upstream/l
 import { requireApproved } from "../discover.ts";
 import { openProjectSecrets, type ProjectSecrets } from "../secrets.ts";
 import { getServer } from "../settings.ts";
-import type { Area, PageParts } from "./area.ts";
-
-/**
- * The page's methods for logins to servers and for each person's own logins and secrets. No method returns a
- * stored value.
- */
-export interface OwnMethods {
-  /** The servers that want a login or secrets of the person who asks. */
-  own: { params: Record<string, never>; result: { readonly servers: readonly OwnServer[] } };
-  /** The page on which a person logs in to a remote server. */
-  login: { params: { readonly server: string }; result: { readonly url: string } };
-  /** The same for a server to which each person logs in. */
-  loginOwn: { params: { readonly server: string }; result: { readonly url: string } };
-  /** Takes the query with which the issuer sent the browser back. */
-  finishLogin: { params: { readonly answer: string }; result: { readonly server: string } };
-  logoutOwn: { params: { readonly server: string }; result: Record<string, never> };
-  setOwnSecret: {
-    params: { readonly name: string; readonly value: string };
-    result: Record<string, never>;
-  };
-}
+import { method, type PageParts } from "./area.ts";
 
 export interface OwnServer {
   readonly name: string;
@@ -113,7 +93,11 @@ function keepHere(now: () => number): LoginPlace {
   };
 }
 
-export function ownArea(parts: PageParts): Area<OwnMethods> {
+/**
+ * The page's methods for logins to servers and for each person's own logins and secrets. No method returns a
+ * stored value.
+ */
+export function ownArea(parts: PageParts) {
   const { hall } = parts;
   const pending = new PendingLogins(hall.together?.page.begun);
 
@@ -134,51 +118,38 @@ export function ownArea(parts: PageParts): Area<OwnMethods> {
   }
 
   return {
-    own: {
-      scope: "call",
-      run: async (_none, { person }) => ({
-        servers: person ? await describeOwn(parts, person) : [],
-      }),
-    },
-    login: {
-      scope: "admin",
-      fields: { server: "string" },
-      run: ({ server }, { person, session }) => begin(server, person?.user, session),
-    },
-    loginOwn: {
-      scope: "call",
-      fields: { server: "string" },
-      run: async ({ server }, caller) => {
-        await requireOwnLogin(parts, server, caller);
-        return begin(server, caller.person?.user, caller.session);
-      },
-    },
-    finishLogin: {
-      scope: "call",
-      fields: { answer: "string" },
-      async run({ answer }, { session }) {
-        const given = new URLSearchParams(answer);
-        const { server, person, kept } = await pending.take(given.get("state") ?? "", session);
-        await finishLogin(kept, given, await findLogin(parts, server, person));
-        await hall.fleet.get(server).restart(person);
-        return { server };
-      },
-    },
-    logoutOwn: {
-      scope: "call",
-      fields: { server: "string" },
-      async run({ server }, caller) {
-        const user = await requireOwnLogin(parts, server, caller);
-        const { store } = await findLogin(parts, server, user);
-        await store.clear();
-        await hall.fleet.get(server).restart(user);
-        return {};
-      },
-    },
-    setOwnSecret: {
-      scope: "call",
-      fields: { name: "string", value: "string" },
-      async run({ name, value }, { person }) {
+    /** The servers that want a login or secrets of the person who asks. */
+    own: method("call", {}, async (_none, { person }) => ({
+      servers: person ? await describeOwn(parts, person) : [],
+    })),
+    /** The page on which a person logs in to a remote server. */
+    login: method("admin", { server: "string" }, ({ server }, { person, session }) =>
+      begin(server, person?.user, session),
+    ),
+    /** The same for a server to which each person logs in. */
+    loginOwn: method("call", { server: "string" }, async ({ server }, caller) => {
+      await requireOwnLogin(parts, server, caller);
+      return begin(server, caller.person?.user, caller.session);
+    }),
+    /** Takes the query with which the issuer sent the browser back. */
+    finishLogin: method("call", { answer: "string" }, async ({ answer }, { session }) => {
+      const given = new URLSearchParams(answer);
+      const { server, person, kept } = await pending.take(given.get("state") ?? "", session);
+      await finishLogin(kept, given, await findLogin(parts, server, person));
+      await hall.fleet.get(server).restart(person);
+      return { server };
+    }),
+    logoutOwn: method("call", { server: "string" }, async ({ server }, caller) => {
+      const user = await requireOwnLogin(parts, server, caller);
+      const { store } = await findLogin(parts, server, user);
+      await store.clear();
+      await hall.fleet.get(server).restart(user);
+      return {};
+    }),
+    setOwnSecret: method(
+      "call",
+      { name: "string", value: "string" },
+      async ({ name, value }, { person }) => {
         const wanting = person ? await describeOwn(parts, person) : [];
         const servers = wanting.filter(({ secrets }) => secrets.some((each) => each.name === name));
         if (!person || servers.length === 0)
@@ -190,7 +161,7 @@ export function ownArea(parts: PageParts): Area<OwnMethods> {
         for (const server of servers) await hall.fleet.get(server.name).restart(person.user);
         return {};
       },
-    },
+    ),
   };
 }
 

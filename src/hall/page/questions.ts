@@ -4,28 +4,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/scope.ts";
 import type { Question, Questions } from "../../tool.ts";
 import type { HallEvents } from "../events.ts";
-import type { Area } from "./area.ts";
-
-/**
- * Questions of tools that the page has called (elicitation): a form to fill in, or an address to
- * visit. They belong to the person who called, and stay open when the page is loaded again.
- */
-export interface QuestionMethods {
-  questions: {
-    params: Record<string, never>;
-    result: { readonly questions: readonly PageQuestion[] };
-  };
-  /** Throws NOT_FOUND for a question that is not open any more. */
-  answerQuestion: {
-    params: {
-      readonly id: string;
-      /** accept, decline or cancel. */
-      readonly action: string;
-      readonly content?: JsonObject | undefined;
-    };
-    result: Record<string, never>;
-  };
-}
+import { method } from "./area.ts";
 
 export interface PageQuestion {
   readonly id: string;
@@ -46,15 +25,7 @@ interface Asking {
   readonly tool: string;
 }
 
-export interface PageQuestions {
-  /** Throws MISSING_CAPABILITY for questions that are not for a person. */
-  ask(
-    asking: Asking,
-    questions: Questions,
-    asked: Scope,
-  ): Promise<Readonly<Record<string, JsonObject>>>;
-  readonly area: Area<QuestionMethods>;
-}
+export type PageQuestions = ReturnType<typeof createQuestions>;
 
 interface Open {
   readonly principal: string;
@@ -65,7 +36,11 @@ interface Open {
 const answerMsMax = 10 * 60_000;
 const actions = ["accept", "decline", "cancel"];
 
-export function createQuestions(events: HallEvents): PageQuestions {
+/**
+ * Questions of tools that the page has called (elicitation): a form to fill in, or an address to
+ * visit. They belong to the person who called, and stay open when the page is loaded again.
+ */
+export function createQuestions(events: HallEvents) {
   const open = new Map<string, Open>();
   const changed = (): void => events.emit({ type: "changed", what: "questions" });
 
@@ -89,7 +64,12 @@ export function createQuestions(events: HallEvents): PageQuestions {
   }
 
   return {
-    async ask(asking, questions, asked) {
+    /** Throws MISSING_CAPABILITY for questions that are not for a person. */
+    async ask(
+      asking: Asking,
+      questions: Questions,
+      asked: Scope,
+    ): Promise<Readonly<Record<string, JsonObject>>> {
       const all = Object.entries(questions);
       if (all.some(([, { method }]) => method !== "elicitation/create"))
         throw new HallError("MISSING_CAPABILITY", "the page supports neither sampling nor roots");
@@ -99,18 +79,16 @@ export function createQuestions(events: HallEvents): PageQuestions {
       return Object.fromEntries(await Promise.all(answers));
     },
     area: {
-      questions: {
-        scope: "call",
-        run: async (_none, caller) => ({
-          questions: [...open.values()]
-            .filter(({ principal }) => principal === caller.principal)
-            .map(({ question }) => question),
-        }),
-      },
-      answerQuestion: {
-        scope: "call",
-        fields: { id: "string", action: "string", content: "object?" },
-        async run({ id, action, content }, caller) {
+      questions: method("call", {}, async (_none, caller) => ({
+        questions: [...open.values()]
+          .filter(({ principal }) => principal === caller.principal)
+          .map(({ question }) => question),
+      })),
+      /** Throws NOT_FOUND for a question that is not open any more. */
+      answerQuestion: method(
+        "call",
+        { id: "string", action: "string", content: "object?" },
+        async ({ id, action, content }, caller) => {
           const found = open.get(id);
           if (found?.principal !== caller.principal)
             throw new HallError("NOT_FOUND", "this question is not open any more");
@@ -119,7 +97,7 @@ export function createQuestions(events: HallEvents): PageQuestions {
           found.answer(content === undefined ? { action } : { action, content });
           return {};
         },
-      },
+      ),
     },
   };
 }

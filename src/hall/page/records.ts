@@ -1,72 +1,42 @@
-import type { AuditRow, AuditStore, Verification } from "../../store/store.ts";
-import type { Grant } from "../../trust/ledger.ts";
-import type { Area, PageParts } from "./area.ts";
-
-/** The audit, its chain, and what people have granted. */
-export interface RecordMethods {
-  audit: {
-    params: {
-      readonly subject?: string | undefined;
-      readonly kind?: string | undefined;
-      readonly after?: number | undefined;
-    };
-    /** Newest first. */
-    result: { readonly rows: readonly AuditRow[] };
-  };
-  verifyAudit: { params: Record<string, never>; result: Verification };
-  grants: {
-    params: Record<string, never>;
-    result: {
-      readonly grants: readonly (Pick<Grant, "grantedAt" | "until"> & {
-        readonly tool: string;
-        readonly by: string | undefined;
-      })[];
-      readonly servers: readonly {
-        readonly server: string;
-        readonly reviewedAt: number;
-        readonly by: string | undefined;
-      }[];
-    };
-  };
-}
+import type { AuditRow, AuditStore } from "../../store/store.ts";
+import { method, type PageParts } from "./area.ts";
 
 const rowsMax = 1_000;
 const decisionsMax = 10_000;
 /** A decision is in the audit within a moment of its time in the ledger. */
 const apartMsMax = 60_000;
 
-export function recordArea({ hall }: PageParts): Area<RecordMethods> {
+/** The audit, its chain, and what people have granted. */
+export function recordArea({ hall }: PageParts) {
   return {
-    audit: {
-      scope: "admin",
-      fields: { subject: "string?", kind: "string?", after: "number?" },
-      async run({ subject, kind, after }) {
+    /** Newest first. */
+    audit: method(
+      "admin",
+      { subject: "string?", kind: "string?", after: "number?" },
+      async ({ subject, kind, after }) => {
         const filter = { tool: subject, outcome: kind, after, limit: rowsMax };
         return { rows: [...(await hall.store.audit.list(filter))].reverse() };
       },
-    },
-    verifyAudit: { scope: "admin", run: () => hall.store.audit.verify() },
-    grants: {
-      scope: "admin",
-      async run() {
-        hall.trust?.refresh();
-        const { grants = {}, servers = {} } = hall.trust?.entries() ?? {};
-        const decisions = await listDecisions(hall.store.audit);
-        return {
-          grants: Object.entries(grants).map(([tool, { grantedAt, until }]) => ({
-            tool,
-            grantedAt,
-            until,
-            by: callerOf(decisions, tool, grantedAt),
-          })),
-          servers: Object.entries(servers).map(([server, { reviewedAt }]) => ({
-            server,
-            reviewedAt,
-            by: callerOf(decisions, server, reviewedAt),
-          })),
-        };
-      },
-    },
+    ),
+    verifyAudit: method("admin", {}, () => hall.store.audit.verify()),
+    grants: method("admin", {}, async () => {
+      hall.trust?.refresh();
+      const { grants = {}, servers = {} } = hall.trust?.entries() ?? {};
+      const decisions = await listDecisions(hall.store.audit);
+      return {
+        grants: Object.entries(grants).map(([tool, { grantedAt, until }]) => ({
+          tool,
+          grantedAt,
+          until,
+          by: callerOf(decisions, tool, grantedAt),
+        })),
+        servers: Object.entries(servers).map(([server, { reviewedAt }]) => ({
+          server,
+          reviewedAt,
+          by: callerOf(decisions, server, reviewedAt),
+        })),
+      };
+    }),
   };
 }
 

@@ -6,23 +6,8 @@ import { verifyServers } from "../build.ts";
 import { type ReviewSummary, summariseReview } from "../changes.ts";
 import type { ModuleReview, ProjectText } from "../project-texts.ts";
 import type { Decisions, Reviewer, ServerReview, StartRequest } from "../review.ts";
-import { type Area, deciderOf, type PageParts } from "./area.ts";
+import { deciderOf, method, type PageParts, shape } from "./area.ts";
 import type { PageError } from "./contract.ts";
-
-/**
- * A review in the page asks the same questions as one at a terminal, one after the other. One review
- * runs at a time; its state is the hall's, so that it survives a reload of the page.
- */
-export interface ReviewMethods {
-  review: { params: Record<string, never>; result: ReviewState };
-  /** Ends a review that is under way. */
-  beginReview: { params: { readonly server?: string | undefined }; result: ReviewState };
-  /** Throws CONFLICT for a question that is not open any more. */
-  answerReview: {
-    params: { readonly id: string; readonly answer: ReviewAnswer };
-    result: ReviewState;
-  };
-}
 
 export type ReviewState =
   | { readonly kind: "idle" }
@@ -72,7 +57,11 @@ interface Open {
   answer(answer: ReviewAnswer): void;
 }
 
-export function reviewArea(parts: PageParts): Area<ReviewMethods> {
+/**
+ * A review in the page asks the same questions as one at a terminal, one after the other. One review
+ * runs at a time; its state is the hall's, so that it survives a reload of the page.
+ */
+export function reviewArea(parts: PageParts) {
   let state: ReviewState = { kind: "idle" };
   let open: Open | undefined;
   let run = 0;
@@ -131,22 +120,20 @@ export function reviewArea(parts: PageParts): Area<ReviewMethods> {
   }
 
   return {
-    review: { scope: "admin", run: async () => state },
-    beginReview: {
-      scope: "admin",
-      fields: { server: "string?" },
-      async run({ server }) {
-        run += 1;
-        open?.answer(refusal);
-        become({ kind: "working", servers: server === undefined ? [] : [server] });
-        void work(run, server);
-        return state;
-      },
-    },
-    answerReview: {
-      scope: "admin",
-      fields: { id: "string", answer: "object" },
-      async run({ id, answer }, caller) {
+    review: method("admin", {}, async () => state),
+    /** Ends a review that is under way. */
+    beginReview: method("admin", { server: "string?" }, async ({ server }) => {
+      run += 1;
+      open?.answer(refusal);
+      become({ kind: "working", servers: server === undefined ? [] : [server] });
+      void work(run, server);
+      return state;
+    }),
+    /** Throws CONFLICT for a question that is not open any more. */
+    answerReview: method(
+      "admin",
+      { id: "string", answer: shape<ReviewAnswer>() },
+      async ({ id, answer }, caller) => {
         if (open?.id !== id)
           throw new HallError("CONFLICT", "this question is not open any more", {
             hint: "Look at the review again.",
@@ -156,7 +143,7 @@ export function reviewArea(parts: PageParts): Area<ReviewMethods> {
         open.answer(read);
         return state;
       },
-    },
+    ),
   };
 }
 

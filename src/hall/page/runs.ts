@@ -1,19 +1,11 @@
-import { findRun, type KeptRun, listRuns, type RunOutline } from "../../agents/runs.ts";
-import { onlyOutline, type ReplayedRun, replayKept } from "../runs.ts";
-import type { Area, PageParts } from "./area.ts";
-
-/** The recorded runs of agents and programs. */
-export interface RunMethods {
-  /** Newest first. */
-  runs: { params: Record<string, never>; result: { readonly runs: readonly RunOutline[] } };
-  run: { params: { readonly id: string }; result: KeptRun };
-  /** Calls no tool and no model. */
-  replayRun: { params: { readonly id: string }; result: ReplayedRun };
-}
+import { findRun, type KeptRun, listRuns } from "../../agents/runs.ts";
+import { onlyOutline, replayKept } from "../runs.ts";
+import { method, type PageParts } from "./area.ts";
 
 const runsMax = 500;
 
-export function runArea({ hall }: PageParts): Area<RunMethods> {
+/** The recorded runs of agents and programs. */
+export function runArea({ hall }: PageParts) {
   const shelf = hall.store.runs;
   async function get(id: string): Promise<KeptRun> {
     const found = await findRun(shelf, id);
@@ -21,18 +13,13 @@ export function runArea({ hall }: PageParts): Area<RunMethods> {
     throw onlyOutline(id);
   }
   return {
-    runs: {
-      scope: "read",
-      async run() {
-        await hall.store.flush().catch(() => {});
-        return { runs: (await listRuns(shelf)).slice(0, runsMax) };
-      },
-    },
-    run: { scope: "read", fields: { id: "string" }, run: ({ id }) => get(id) },
-    replayRun: {
-      scope: "call",
-      fields: { id: "string" },
-      run: async ({ id }) => replayKept(shelf, await get(id)),
-    },
+    /** Newest first. */
+    runs: method("read", {}, async () => {
+      await hall.store.flush().catch(() => {});
+      return { runs: (await listRuns(shelf)).slice(0, runsMax) };
+    }),
+    run: method("read", { id: "string" }, ({ id }) => get(id)),
+    /** Calls no tool and no model. */
+    replayRun: method("call", { id: "string" }, async ({ id }) => replayKept(shelf, await get(id))),
   };
 }

@@ -5,31 +5,10 @@ import type { Denial } from "../../upstream/sandbox/denials.ts";
 import { adviseUnset } from "../../upstream/unusable.ts";
 import type { UpstreamState } from "../../upstream/upstream.ts";
 import { openProjectSecrets } from "../secrets.ts";
-import { type LogEntry, readServerLogs } from "../server-logs.ts";
+import { readServerLogs } from "../server-logs.ts";
 import { getServer } from "../settings.ts";
 import { type ListedServer, listServers } from "../status.ts";
-import type { Area, PageParts } from "./area.ts";
-
-/** The servers: their state, their logs, and what a person can do with them. */
-export interface ServerMethods {
-  servers: { params: Record<string, never>; result: { readonly servers: readonly PageServer[] } };
-  /** The last lines that a server wrote. */
-  logs: { params: { readonly server: string }; result: { readonly lines: readonly LogEntry[] } };
-  startServer: ServerAction;
-  /** A server that starts on use stops until the next call; an eager one starts again. */
-  stopServer: ServerAction;
-  restartServer: ServerAction;
-  /** Stores a secret of the project. */
-  setSecret: {
-    params: { readonly name: string; readonly value: string };
-    result: Record<string, never>;
-  };
-}
-
-interface ServerAction {
-  readonly params: { readonly server: string };
-  readonly result: { readonly state: UpstreamState };
-}
+import { method, type PageParts } from "./area.ts";
 
 /** A configured server and what the hall knows of it. */
 export interface PageServer extends Omit<ListedServer, "tools" | "disabledTools"> {
@@ -54,41 +33,34 @@ export interface PageServer extends Omit<ListedServer, "tools" | "disabledTools"
 
 const linesMax = 500;
 
-export function serverArea(parts: PageParts): Area<ServerMethods> {
+/** The servers: their state, their logs, and what a person can do with them. */
+export function serverArea(parts: PageParts) {
   const { hall, folder, settings } = parts;
-  const act = (work: (server: string) => Promise<unknown>) => ({
-    scope: "admin" as const,
-    fields: { server: "string" as const },
-    async run({ server }: { readonly server: string }) {
+  const act = (work: (server: string) => Promise<unknown>) =>
+    method("admin", { server: "string" }, async ({ server }) => {
       await work(server);
       return { state: hall.fleet.get(server).state() };
-    },
-  });
+    });
   return {
-    servers: { scope: "read", run: async () => ({ servers: await describeServers(parts) }) },
-    logs: {
-      scope: "admin",
-      fields: { server: "string" },
-      async run({ server }) {
-        getServer(server, (await settings()).loaded);
-        const lines = (await readServerLogs(folder, server)).read();
-        return { lines: lines.slice(-linesMax) };
-      },
-    },
+    servers: method("read", {}, async () => ({ servers: await describeServers(parts) })),
+    /** The last lines that a server wrote. */
+    logs: method("admin", { server: "string" }, async ({ server }) => {
+      getServer(server, (await settings()).loaded);
+      const lines = (await readServerLogs(folder, server)).read();
+      return { lines: lines.slice(-linesMax) };
+    }),
     startServer: act((server) => hall.fleet.get(server).discover()),
+    /** A server that starts on use stops until the next call; an eager one starts again. */
     stopServer: act((server) => hall.fleet.get(server).restart()),
     restartServer: act(async (server) => {
       await hall.fleet.get(server).restart();
       await hall.fleet.get(server).discover();
     }),
-    setSecret: {
-      scope: "admin",
-      fields: { name: "string", value: "string" },
-      async run({ name, value }) {
-        await (await openProjectSecrets(folder)).set(name, value);
-        return {};
-      },
-    },
+    /** Stores a secret of the project. */
+    setSecret: method("admin", { name: "string", value: "string" }, async ({ name, value }) => {
+      await (await openProjectSecrets(folder)).set(name, value);
+      return {};
+    }),
   };
 }
 

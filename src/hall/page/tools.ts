@@ -9,33 +9,8 @@ import { isAllowed } from "../../server/rights.ts";
 import type { Outcome } from "../../tool.ts";
 import type { ToolTrust } from "../admin-contract.ts";
 import { describeTrust } from "../admin-handlers.ts";
-import type { Area, PageParts } from "./area.ts";
+import { method, type PageParts } from "./area.ts";
 import type { PageQuestions } from "./questions.ts";
-
-/** The tools of the hall: the list, the search that models use, and calls from the page. */
-export interface ToolMethods {
-  tools: { params: Record<string, never>; result: { readonly tools: readonly ToolLine[] } };
-  tool: { params: { readonly name: string }; result: ToolTrust };
-  findTools: {
-    params: { readonly task: string; readonly limit?: number | undefined };
-    result: {
-      readonly found: readonly FoundTool[];
-      /** False when nothing seems made for the task. */
-      readonly fits: boolean;
-      readonly total: number;
-    };
-  };
-  /** Through the whole gateway, as a client's call: it may wait for approval. */
-  callTool: {
-    params: {
-      readonly name: string;
-      readonly arguments: JsonObject;
-      /** An id chosen by the page; events about the call's progress and questions carry it. */
-      readonly key?: string | undefined;
-    };
-    result: { readonly id: string; readonly outcome: Outcome; readonly ms: number };
-  };
-}
 
 export interface ToolLine
   extends Pick<ToolTrust, "name" | "toolkit" | "source" | "level" | "held" | "ask"> {
@@ -58,45 +33,49 @@ const descriptionMax = 300;
 const client = "Guildhall page";
 const callIds = createIds("page");
 
-export function toolArea({ hall }: PageParts, questions: PageQuestions): Area<ToolMethods> {
+/** The tools of the hall: the list, the search that models use, and calls from the page. */
+export function toolArea({ hall }: PageParts, questions: PageQuestions) {
   return {
-    tools: { scope: "read", run: async (_none, caller) => ({ tools: listTools(hall, caller) }) },
-    tool: {
-      scope: "read",
-      fields: { name: "string" },
-      async run({ name }, caller) {
-        const found = describeSeen(hall, caller).find((tool) => tool.name === name);
-        if (found) return found;
-        throw new HallError("NOT_FOUND", `no tool named "${name}"`);
-      },
-    },
-    findTools: {
-      scope: "read",
-      fields: { task: "string", limit: "number?" },
-      async run({ task, limit = 20 }, { person }) {
+    tools: method("read", {}, async (_none, caller) => ({ tools: listTools(hall, caller) })),
+    tool: method("read", { name: "string" }, async ({ name }, caller) => {
+      const found = describeSeen(hall, caller).find((tool) => tool.name === name);
+      if (found) return found;
+      throw new HallError("NOT_FOUND", `no tool named "${name}"`);
+    }),
+    /** `fits` is false when nothing seems made for the task. */
+    findTools: method(
+      "read",
+      { task: "string", limit: "number?" },
+      async ({ task, limit = 20 }, { person }) => {
         const { found, fits, total } = await hall.finder.find(task, {
           limit: Math.min(limit, 20),
           explains: true,
           among: (tool) => hall.policies.shows({ person, client }, { tool }),
         });
         return {
-          found: found.map(({ target, score, reasons, alike }) => ({
-            name: target.fullName,
-            score,
-            reasons,
-            alike: alike.map(({ fullName }) => fullName),
-          })),
+          found: found.map(
+            ({ target, score, reasons, alike }): FoundTool => ({
+              name: target.fullName,
+              score,
+              reasons,
+              alike: alike.map(({ fullName }) => fullName),
+            }),
+          ),
           fits,
           total,
         };
       },
-    },
-    callTool: {
-      scope: "call",
-      fields: { name: "string", arguments: "object", key: "string?" },
-      run: ({ name, arguments: args, key = "" }, caller) =>
+    ),
+    /**
+     * Through the whole gateway, as a client's call: it may wait for approval. `key` is an id chosen by the page;
+     * events about the call's progress and questions carry it.
+     */
+    callTool: method(
+      "call",
+      { name: "string", arguments: "object", key: "string?" },
+      ({ name, arguments: args, key = "" }, caller) =>
         callFromPage(hall, questions, { name, args, key, caller }),
-    },
+    ),
   };
 }
 

@@ -3,24 +3,9 @@ import type { AuditRow, AuditStore, CallRow, KeptCall } from "../../store/store.
 import type { HallEvents } from "../events.ts";
 import { type CallRetry, findRetries } from "../retries.ts";
 import { violationKind } from "../sandbox.ts";
-import type { Area, PageParts } from "./area.ts";
+import { method, type PageParts } from "./area.ts";
 import type { CallLine } from "./contract.ts";
 import { lineOf } from "./events.ts";
-
-/** The calls of a hall: the last hour by minute, and the recorded ones. */
-export interface TrafficMethods {
-  traffic: { params: Record<string, never>; result: { readonly minutes: readonly Minute[] } };
-  /** The newest first; `before` is the row to ask for older ones with, undefined if there is none. */
-  calls: {
-    params: CallsFilter;
-    result: { readonly calls: readonly CallLine[]; readonly before: number | undefined };
-  };
-  /** A call with all calls of the same client's call, oldest first. */
-  callTree: {
-    params: { readonly root: string; readonly at: number };
-    result: CallTree;
-  };
-}
 
 export interface CallTree {
   readonly calls: readonly WholeCall[];
@@ -46,15 +31,6 @@ export interface CallApproval {
   readonly reason: string;
   /** Undefined if it was answered in the client or at a terminal. */
   readonly by: string | undefined;
-}
-
-export interface CallsFilter {
-  readonly tool?: string | undefined;
-  readonly outcome?: string | undefined;
-  readonly since?: number | undefined;
-  /** Only among the `limit` rows before this one. */
-  readonly before?: number | undefined;
-  readonly limit?: number | undefined;
 }
 
 export interface WholeCall extends CallLine {
@@ -132,19 +108,28 @@ function percentile(values: readonly number[], part: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? 0;
 }
 
-export function trafficArea({ hall }: PageParts, traffic: Traffic): Area<TrafficMethods> {
+/** `before`: only among the `limit` rows before this one. */
+const filterFields = {
+  tool: "string?",
+  outcome: "string?",
+  since: "number?",
+  before: "number?",
+  limit: "number?",
+} as const;
+
+/** The calls of a hall: the last hour by minute, over time, and the recorded ones. */
+export function trafficArea({ hall }: PageParts, traffic: Traffic) {
   return {
-    traffic: { scope: "read", run: async () => ({ minutes: traffic.minutes() }) },
-    calls: {
-      scope: "read",
-      fields: {
-        tool: "string?",
-        outcome: "string?",
-        since: "number?",
-        before: "number?",
-        limit: "number?",
-      },
-      async run({ limit: wanted = 1_000, before = Number.POSITIVE_INFINITY, ...filter }) {
+    traffic: method("read", {}, async () => ({ minutes: traffic.minutes() })),
+    /** Of a tool, a toolkit or all. */
+    series: method("read", { since: "number", of: "string?" }, ({ since, of }) =>
+      hall.store.series(since, of),
+    ),
+    /** The newest first; `before` is the row to ask for older ones with, undefined if there is none. */
+    calls: method(
+      "read",
+      filterFields,
+      async ({ limit: wanted = 1_000, before = Number.POSITIVE_INFINITY, ...filter }) => {
         await hall.store.flush().catch(() => {});
         const limit = Math.min(wanted, callsMax);
         const after = Number.isFinite(before) ? Math.max(0, before - 1 - limit) : undefined;
@@ -152,11 +137,12 @@ export function trafficArea({ hall }: PageParts, traffic: Traffic): Area<Traffic
         const rows = listed.filter(({ seq }) => seq < before);
         return { calls: rows.map(keptLine).reverse(), before: rows[0]?.seq };
       },
-    },
-    callTree: {
-      scope: "read",
-      fields: { root: "string", at: "number" },
-      async run({ root, at }) {
+    ),
+    /** A call with all calls of the same client's call, oldest first. */
+    callTree: method(
+      "read",
+      { root: "string", at: "number" },
+      async ({ root, at }): Promise<CallTree> => {
         await hall.store.flush().catch(() => {});
         const calls = await hall.store.calls.list({ since: at - dayMs, root, limit: callsMax });
         return {
@@ -170,7 +156,7 @@ export function trafficArea({ hall }: PageParts, traffic: Traffic): Area<Traffic
           denials: await findDenials(hall.store.audit, calls),
         };
       },
-    },
+    ),
   };
 }
 
