@@ -1,7 +1,7 @@
 import type { Log } from "../base/log.ts";
 import type { Scope } from "../base/scope.ts";
 import { createFallback } from "../client/fallback.ts";
-import { HttpChannel, type HttpOptions } from "../client/http.ts";
+import { type Headers, HttpChannel, type HttpOptions } from "../client/http.ts";
 import { openSsePair, openWebSocket } from "../client/remote.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { createDialler, lookupOutside } from "../net/dial.ts";
@@ -11,7 +11,7 @@ import { edgesOf } from "../wire/message.ts";
 import type { ProcessGuard } from "./guard.ts";
 import type { Installing } from "./installation.ts";
 import type { RemoteServerConfig } from "./issuer.ts";
-import type { Authorizer } from "./oauth.ts";
+import type { Authorizer, LoginHeaders } from "./oauth.ts";
 import { startProcess } from "./process.ts";
 import type { BoxPlan } from "./sandbox/box.ts";
 
@@ -70,13 +70,21 @@ async function openRemote(
     lookup,
     limits,
     inputSchema,
-    headers: authorizer
-      ? async () => ({ ...config.headers, ...(await authorizer.headers()) })
-      : () => config.headers,
+    headers: authorizer ? withLogin(config.headers, authorizer) : () => config.headers,
     authorize: authorizer?.authorize,
   };
   const channel = await openers[config.type](options, scope);
   return watch(channel, limits);
+}
+
+/** No promise while the login is known, because every request needs the headers. */
+function withLogin(own: Headers, authorizer: Authorizer): HttpOptions["headers"] {
+  const add = (login: LoginHeaders): Headers =>
+    login.authorization === undefined ? own : { ...own, ...login };
+  return () => {
+    const login = authorizer.headers();
+    return login instanceof Promise ? login.then(add) : add(login);
+  };
 }
 
 const openers: Readonly<

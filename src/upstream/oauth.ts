@@ -34,8 +34,8 @@ const hiddenMax = 8;
 
 /** Access tokens for one remote server. */
 export interface Authorizer {
-  /** The Authorization header, if there is a token. */
-  headers(): Promise<{ readonly authorization?: string }>;
+  /** The Authorization header, if there is a token; a promise only while the store is read. */
+  headers(): LoginHeaders | Promise<LoginHeaders>;
   /**
    * After a 401 or 403: true if there is a new token, false if a retry would not help. `sent` is the
    * rejected Authorization header: if another call has renewed the token meanwhile, that one is used.
@@ -44,6 +44,10 @@ export interface Authorizer {
   authorize(response: Response, sent: string | undefined): Promise<boolean>;
   /** On each new connection: a login or logout may have happened. */
   forget(): void;
+}
+
+export interface LoginHeaders {
+  readonly authorization?: string;
 }
 
 export function createOAuth(options: OAuthOptions): Authorizer {
@@ -60,6 +64,7 @@ class RemoteAccount implements Authorizer {
   readonly #hidden: string[] = [];
   readonly #flights = new Map<number, Promise<boolean>>();
   #known: Logins | undefined;
+  #reading: Promise<Logins> | undefined;
   #readAt = 0;
   #freshUntil = 0;
 
@@ -71,11 +76,10 @@ class RemoteAccount implements Authorizer {
     this.#secrets = secrets;
   }
 
-  readonly headers: Authorizer["headers"] = async () => {
+  readonly headers: Authorizer["headers"] = () => {
     const isRecent = performance.now() - this.#readAt < rereadMs;
-    const logins = this.#known && isRecent ? this.#known : await this.#read();
-    const authorization = this.#bearerOf(logins);
-    return authorization === undefined ? {} : { authorization };
+    if (this.#known && isRecent) return this.#headersOf(this.#known);
+    return this.#readTogether().then((logins) => this.#headersOf(logins));
   };
 
   readonly authorize: Authorizer["authorize"] = async (response, sent) => {
@@ -92,7 +96,23 @@ class RemoteAccount implements Authorizer {
 
   readonly forget = (): void => {
     this.#known = undefined;
+    this.#reading = undefined;
   };
+
+  #headersOf(logins: Logins): LoginHeaders {
+    const authorization = this.#bearerOf(logins);
+    return authorization === undefined ? {} : { authorization };
+  }
+
+  /** One look at the store for all calls that need it at the same time. */
+  #readTogether(): Promise<Logins> {
+    if (this.#reading) return this.#reading;
+    const reading = this.#read().finally(() => {
+      if (this.#reading === reading) this.#reading = undefined;
+    });
+    this.#reading = reading;
+    return reading;
+  }
 
   async #read(): Promise<Logins> {
     this.#known = await this.#store.read();

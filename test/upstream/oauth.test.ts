@@ -657,3 +657,26 @@ test("a new connection reads the logins again", async () => {
   await account.headers();
   expect(reads).toBe(2);
 });
+
+test("calls that find the logins too old read them once, and later ones do not wait", async () => {
+  const config = remote("https://far.example");
+  const store = createTokenStore(config.url, { folder });
+  let reads = 0;
+  const account = createOAuth({
+    name: "far",
+    config,
+    store: {
+      ...store,
+      read() {
+        reads++;
+        return store.read();
+      },
+    },
+  });
+  await Promise.all(Array.from({ length: 20 }, () => account.headers()));
+  expect(reads).toBe(1);
+  expect(account.headers()).toEqual({});
+  account.forget();
+  await Promise.all(Array.from({ length: 20 }, () => account.headers()));
+  expect(reads).toBe(2);
+});
