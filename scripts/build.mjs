@@ -2,13 +2,11 @@
 // `--test-cli FOLDER` builds the command line with the toolkits of the tests, into that folder.
 
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { chmodSync, copyFileSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { dirname, relative } from "node:path";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { buildWeb } from "./build-web.mjs";
-import { chunkAsScript, importChunksInEntry } from "./chunks.mjs";
 import { gather } from "./gather.mjs";
 import { isOutdated, stamp } from "./outdated.mjs";
 
@@ -23,9 +21,9 @@ if (process.argv.includes("--if-changed")) {
 }
 rmSync(outdir, { recursive: true, force: true });
 
-// A worker is started from a file of its own. `cli.js`, which starts the command line, is built below.
+// A worker is started from a file of its own.
 const entryPoints = {
-  "chunks/main": "src/cli/main.ts",
+  cli: "src/cli/main.ts",
   index: "src/index.ts",
   "document-worker": "src/toolkits/document/worker.ts",
   "lisp-worker": "src/toolkits/programs/lisp/worker.ts",
@@ -54,7 +52,7 @@ const options = {
 };
 
 // The modules that processes load first, and other users of them.
-const { "chunks/main": main, index: library, ...workers } = entryPoints;
+const { cli: main, index: library, ...workers } = entryPoints;
 const starts = {
   cli: [main],
   mcp: ["src/cli/commands/mcp.ts"],
@@ -87,27 +85,13 @@ const gathering = gather(
 );
 const result = await build({ ...options, plugins: [...plugins, gathering] });
 
-const files = result.outputFiles.map(({ path, text }) => ({ name: relative(outdir, path), text }));
-const isChunk = (name) => dirname(name) === "chunks";
-mkdirSync(`${outdir}/chunks`, { recursive: true });
-writeFileSync(`${outdir}/chunks/package.json`, '{ "type": "commonjs" }\n');
-for (const { name, text } of files)
-  writeFileSync(
-    `${outdir}/${name}`,
-    isChunk(name) ? await chunkAsScript(text) : importChunksInEntry(text),
-  );
-
-// It loads the chunks itself, so it contains what it needs.
-const hash = createHash("sha256");
-for (const { text } of files) hash.update(text);
-await build({
-  ...options,
-  entryPoints: { cli: "src/cli/start.ts" },
-  splitting: false,
-  metafile: false,
-  write: true,
-  define: { "process.env.GUILDHALL_BUILD": JSON.stringify(hash.digest("hex").slice(0, 16)) },
-});
+// Packages written for CommonJS ask for `require`, by way of one file; a banner would make one in each file, which costs the start of a hall.
+const withRequire =
+  'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);\n';
+for (const { path, text } of result.outputFiles) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text.includes("typeof require") ? withRequire + text : text);
+}
 chmodSync(`${outdir}/cli.js`, 0o755);
 const pageBytes = await buildWeb(`${outdir}/web`);
 copyFileSync(`${root}/src/ranking/vectors.bin`, `${outdir}/${stamp}`);

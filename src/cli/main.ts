@@ -1,5 +1,11 @@
+#!/usr/bin/env node
+import * as nodeModule from "node:module";
+import { join } from "node:path";
+import { cacheFolder, makePrivateFolder } from "../base/files.ts";
 import { nameProcess } from "../base/processes.ts";
 import { runLine } from "./run.ts";
+
+keepCompiledCode();
 
 // Processes that we start cannot approve anything.
 nameProcess(process.argv[2] ?? "");
@@ -19,4 +25,18 @@ void runLine(process.argv.slice(2)).then((code) => {
 /** Resolves when all output is written, or cannot be written because its reader is gone. */
 function drain(output: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => output.write("", () => resolve()));
+}
+
+/**
+ * Newer versions of Node cache compiled code between starts; Node 20 lacks the function. Node runs what it finds
+ * in the cache, and by default it is in the temporary folder, where another user can put it.
+ */
+function keepCompiledCode(): void {
+  const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
+  if (!enableCompileCache) return;
+  try {
+    enableCompileCache(makePrivateFolder(join(cacheFolder(), "compiled")));
+  } catch {
+    // No folder of our own, for example without a home: start without a cache.
+  }
 }

@@ -34,7 +34,7 @@ function kindsOf(kind: string, names: string): Record<string, string> {
 const values = new RegExp(
   [
     String.raw`"([^"\n]{1,400})"`,
-    String.raw`\u201c([^\u201d\n]{1,400})\u201d`,
+    String.raw`“([^”\n]{1,400})”`,
     "`([^`\\n]{1,400})`",
     String.raw`(?<![\p{L}\p{N}])'([^'\n]{1,400})'(?!\p{L})`,
     String.raw`\bhttps?:\/\/[^\s"'<>]*[^\s"'<>.,;:!?)\]]`,

@@ -50,7 +50,7 @@ const asciiHumps = /[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g;
 const humps = /[\p{Ll}\p{N}](?=\p{Lu})|\p{Lu}(?=\p{Lu}\p{Ll})/gu;
 /** Of Latin, Greek and Cyrillic; in other scripts a mark is part of the letter. */
 const accents = /[\u0300-\u036f]/g;
-const unspaced = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u30fc`;
+const unspaced = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー`;
 const runs = new RegExp(String.raw`[${unspaced}]+|(?:(?![${unspaced}])[\p{L}\p{M}\p{N}])+`, "gu");
 const isUnspaced = new RegExp(`^[${unspaced}]`, "u");
 

@@ -7,18 +7,18 @@ const dist = fileURLToPath(new URL("../../dist", import.meta.url));
 
 // Every file costs a start more than what is in it.
 test("a hall starts from few files, and one with a config from few more", () => {
-  expect(loadedBy("chunks/main.js", "mcp", "project", "settings").length).toBeLessThan(40);
-  expect(
-    loadedBy("chunks/main.js", "mcp", "project", "settings", "assemble", "json").length,
-  ).toBeLessThan(44);
+  expect(loadedBy("cli.js", "mcp", "project", "settings").length).toBeLessThan(40);
+  expect(loadedBy("cli.js", "mcp", "project", "settings", "assemble", "json").length).toBeLessThan(
+    44,
+  );
 });
 
 test("what needs no hall loads none: a client's line to one that runs, the workers, a command that only looks", () => {
-  expect(holdsHall(loadedBy("chunks/main.js", "mcp", "project"))).toBe(true);
+  expect(holdsHall(loadedBy("cli.js", "mcp", "project"))).toBe(true);
   for (const names of [
-    ["chunks/main.js", "mcp"],
-    ["chunks/main.js", "program", "status"],
-    ["chunks/main.js", "program", "tui"],
+    ["cli.js", "mcp"],
+    ["cli.js", "program", "status"],
+    ["cli.js", "program", "tui"],
     ["lisp-worker.js"],
     ["store-worker.js"],
     ["document-worker.js"],
@@ -44,7 +44,7 @@ function loadedBy(...names: readonly string[]): readonly string[] {
     loaded.add(file);
     const folder = dirname(file);
     for (const [, path = ""] of readFileSync(file, "utf8").matchAll(
-      /^(?:(?:var|const) [^=;]+ = )?(?:__toESM\()?require\("(\.[^"]+)"\)\)?;$/gm,
+      /^(?:import|export)(?: \{[^}]*\} from)? "(\.[^"]+)";$/gm,
     ))
       waiting.push(resolve(folder, path));
   }
