@@ -40,7 +40,7 @@ const addedLater = [
   /^src\/server\/http\/(page-\w+|same-user)\.ts$/,
   // people, policies and several halls
   /^src\/(trust\/policy|hall\/together|store\/shared)\//,
-  /^src\/server\/http\/(access-tokens|claims|clients|issuer|other-halls|tls)\.ts$/,
+  /^src\/server\/http\/(access-tokens|claims|clients|issuer|moved-sessions|other-halls|tls)\.ts$/,
   /^src\/(server|gateway|cli\/commands)\/(policy|rights)\.ts$/,
   /^src\/hall\/polic[\w-]+\.ts$/,
   /^src\/store\/move\.ts$/,
