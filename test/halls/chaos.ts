@@ -193,7 +193,7 @@ class Chaos {
     }
   }
 
-  /** What the tool said must belong to this call, and to the answer that this client gave. */
+  /** Checks that a tool's text belongs to this call and to the answer that this client gave. */
   #judge(name: string, id: string, answer: HttpAnswer | undefined, isAsked: boolean): void {
     const given = this.#check(answer, id);
     if (given.id === undefined) return;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster } from "../store/cluster.ts";
 import type { Team } from "./team.ts";
 
-/** What fails next, and how long it lasts. */
+/** The next fault, and how long it lasts. */
 export interface Fault {
   readonly kind: (typeof kinds)[number];
   /** Which hall; faults of the database do not use it. */

@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 /** A service as the registry calls it. */
 export interface TestService extends AsyncDisposable {
   readonly url: string;
-  /** What it was asked about, in that order. */
+  /** The places it was asked about, in that order. */
   readonly places: string[];
 }
 

@@ -99,7 +99,7 @@ export function createPageHost(
   };
 }
 
-/** What the hall's own socket answers too. */
+/** Methods that the hall's own socket has too. */
 export function hallArea({ hall, followTrust }: PageParts, settings: Settings) {
   const admin = createHandlers(hall, followTrust, settings);
   return {

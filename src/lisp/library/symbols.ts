@@ -37,7 +37,7 @@ export function definePackages(): void {
   );
 }
 
-/** What the functions of the prelude change in a package. */
+/** Natives with which the prelude changes a package. */
 function definePackageParts(): void {
   defineFunction("%OWN-PACKAGE package", ownPackage);
   defineFunction("%PACKAGE name", getPackage);

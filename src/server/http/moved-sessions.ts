@@ -3,7 +3,7 @@ import { type Identity, isSameCaller } from "./guard.ts";
 import type { OtherHalls } from "./other-halls.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** What all halls know of sessions that were moved, by the id of the session. */
+/** The rows of moved sessions, shared by all halls, by the id of the session. */
 export interface SharedMoves {
   get(id: string): string | undefined;
   /** True if the text that is stored now was replaced; undefined removes it. Throws UNAVAILABLE. */
