@@ -63,9 +63,9 @@ export function sortKeys(value: unknown, kept?: string, isKept = false): unknown
   return Object.fromEntries(ordered.map((key) => [key, sortKeys(value[key], kept, key === kept)]));
 }
 
-/** SHA-256 of the text of `writeSorted`, as base64url: the order of keys does not matter. */
+/** SHA-256 of the value as JSON with sorted keys, as base64url: the order of keys does not matter. */
 export function hashOf(value: unknown): string {
-  return hashText(writeSorted(value) ?? "");
+  return hashText(writeSorted(value));
 }
 
 export function hashText(text: string): string {
@@ -74,18 +74,99 @@ export function hashText(text: string): string {
 
 /**
  * Compact JSON with all keys sorted as text. A copy of `sortKeys` cannot do that: objects always
- * have keys such as "10" first. Ignores `toJSON`. Most objects are sorted already, and not again.
+ * have keys such as "10" first. Empty for what JSON leaves out.
  */
-export function writeSorted(value: unknown): string | undefined {
-  if (Array.isArray(value))
-    return `[${value.map((item) => writeSorted(item) ?? "null").join(",")}]`;
-  if (!isObject(value)) return JSON.stringify(value);
-  const keys = Object.keys(value);
-  if (!keys.every((key, index) => index === 0 || (keys[index - 1] ?? "") < key)) keys.sort();
-  let text = "";
-  for (const key of keys) {
-    const inner = writeSorted(value[key]);
-    if (inner !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${inner}`;
+export function writeSorted(value: unknown): string {
+  const text = JSON.stringify(value) as string | undefined;
+  return text === undefined ? "" : sortText(text);
+}
+
+/** Sorts the keys in a text that `JSON.stringify` wrote, which takes half the time of parsing and writing it. */
+export function sortText(text: string): string {
+  return new KeySorter(text).value() ?? text;
+}
+
+/** Its methods read a part of the text and return it with sorted keys, or undefined if they are sorted already. */
+class KeySorter {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
   }
-  return `{${text}}`;
+
+  value(): string | undefined {
+    switch (this.#text[this.#at]) {
+      case "{":
+        return this.#object();
+      case "[":
+        return this.#array();
+      case '"':
+        return this.#skipString();
+      default:
+        while (!isEnd(this.#text[this.#at])) this.#at++;
+        return undefined;
+    }
+  }
+
+  #object(): string | undefined {
+    const members: { readonly key: string; readonly text: string }[] = [];
+    let isSorted = true;
+    while (this.#hasItem("}")) {
+      const keyAt = this.#at;
+      this.#skipString();
+      const key = readKey(this.#text.slice(keyAt, this.#at));
+      const valueAt = ++this.#at;
+      const sorted = this.value();
+      const text =
+        sorted === undefined
+          ? this.#text.slice(keyAt, this.#at)
+          : this.#text.slice(keyAt, valueAt) + sorted;
+      isSorted &&= sorted === undefined && (members.at(-1)?.key ?? "") <= key;
+      members.push({ key, text });
+    }
+    if (isSorted) return undefined;
+    members.sort((a, b) => (a.key < b.key ? -1 : 1));
+    return `{${members.map(({ text }) => text).join(",")}}`;
+  }
+
+  #array(): string | undefined {
+    const items: string[] = [];
+    let isSorted = true;
+    while (this.#hasItem("]")) {
+      const from = this.#at;
+      const sorted = this.value();
+      isSorted &&= sorted === undefined;
+      items.push(sorted ?? this.#text.slice(from, this.#at));
+    }
+    return isSorted ? undefined : `[${items.join(",")}]`;
+  }
+
+  /** Goes past the bracket or comma before the next item, or past the closing bracket. */
+  #hasItem(closing: "}" | "]"): boolean {
+    const isOver = this.#text[this.#at] === closing || this.#text[this.#at + 1] === closing;
+    this.#at += this.#text[this.#at] === closing || !isOver ? 1 : 2;
+    return !isOver;
+  }
+
+  #skipString(): undefined {
+    let end = this.#at;
+    do end = this.#text.indexOf('"', end + 1);
+    while (isEscaped(this.#text, end));
+    this.#at = end + 1;
+  }
+}
+
+function readKey(written: string): string {
+  return written.includes("\\") ? (JSON.parse(written) as string) : written.slice(1, -1);
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text[first - 1] === "\\") first--;
+  return (at - first) % 2 === 1;
+}
+
+function isEnd(character: string | undefined): boolean {
+  return character === "," || character === "}" || character === "]" || character === undefined;
 }

@@ -1,4 +1,4 @@
-import { hashOf, hashText, type Json, type JsonObject } from "../base/json.ts";
+import { hashText, type Json, sortText } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { bucketOf } from "./periods.ts";
 import type { AuditEntry, CallRow } from "./store.ts";
@@ -181,26 +181,9 @@ export function unpackCalls({ numbers, text, common }: PackedCalls): PackedValue
   return rows;
 }
 
-/** Null if the arguments are not JSON; such a call never ran. */
+/** Null for a call whose arguments were not JSON; it never ran. */
 export function digestArguments(text: string): string | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    // V8 has written it, so with sorted keys it is the text of `writeSorted`.
-    return isSorted(value) ? hashText(text) : hashOf(value);
-  } catch {
-    return null;
-  }
-}
-
-function isSorted(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  if (Array.isArray(value)) return value.every(isSorted);
-  let last = "";
-  for (const key of Object.keys(value)) {
-    if (key < last || !isSorted((value as JsonObject)[key])) return false;
-    last = key;
-  }
-  return true;
+  return text === "" ? null : hashText(sortText(text));
 }
 
 /** Calls that travel to the writer together. */
