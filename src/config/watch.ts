@@ -81,8 +81,10 @@ export function watchConfig(
     const opened: FSWatcher[] = [];
     for (const [folder, names] of watchedNames(good.places)) {
       try {
-        const watcher = watch(folder, { persistent: false }, (_, name) => {
-          if (name === null || isWatched(name, names) || !existsSync(folder)) schedule();
+        const watcher = watch(folder, { persistent: false }, (event, name) => {
+          // The store changes a file in the folder with every commit.
+          const mayBeGone = event === "rename" && !existsSync(folder);
+          if (name === null || isWatched(name, names) || mayBeGone) schedule();
         });
         opened.push(watcher.on("error", schedule));
       } catch (cause) {
