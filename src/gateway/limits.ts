@@ -91,10 +91,13 @@ export const limitRates = (
 
   return (next) => (call, context) => {
     const { target } = call;
-    const run = (): ReturnType<typeof next> => next(call, context);
-    return take(bucketOfClient(call.caller), "this client", now, () =>
-      take(bucketOfToolkit(target.toolkit), target.toolkit.id, now, () =>
-        take(bucketOfTool(target), call.name, now, run),
+    const ofClient = bucketOfClient(call.caller);
+    const ofToolkit = bucketOfToolkit(target.toolkit);
+    const ofTool = bucketOfTool(target);
+    if (!ofClient && !ofToolkit && !ofTool) return next(call, context);
+    return take(ofClient, "this client", now, () =>
+      take(ofToolkit, target.toolkit.id, now, () =>
+        take(ofTool, call.name, now, () => next(call, context)),
       ),
     );
   };

@@ -245,7 +245,7 @@ export function resultFrame(id: Id, result: unknown): string {
       ? result.text
       : (isObject(result) && writtenAs.get(result)) || JSON.stringify(result);
   if (body === undefined) throw new TypeError(`${typeof result} is not JSON`);
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${body}}`;
+  return `{"jsonrpc":"2.0","id":${typeof id === "number" ? id : JSON.stringify(id)},"result":${body}}`;
 }
 
 export function errorFrame(
