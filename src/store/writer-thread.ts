@@ -40,6 +40,8 @@ interface PendingRequest {
 
 /** Calls are gathered this long: waking the writer for each of them would cost more than the row itself. */
 const batchMs = 25;
+/** Calls that are described together: the first one of a batch costs several times as much as the others. */
+const describedAtOnce = 64;
 /** While the writer fails, this many times the usual number of rows may wait; more are counted as lost. */
 const heldTimes = 4;
 const charactersFull = 32 * 1024 * 1024;
@@ -96,15 +98,14 @@ export class WriterThread {
   }
 
   readonly add = (row: CallRow | (() => CallRow)): void => {
-    if (typeof row === "function") {
-      if (this.#undescribed.push(row) === 1) setImmediate(this.#describeCalls);
-      return;
-    }
-    this.#describeCalls();
-    this.#add(row);
+    if (typeof row !== "function") {
+      this.#describeCalls();
+      this.#add(row);
+    } else if (this.#undescribed.push(row) < describedAtOnce) this.#sealSoon();
+    else this.#describeCalls();
   };
 
-  readonly #describeCalls = (): void => {
+  #describeCalls(): void {
     if (this.#undescribed.length === 0) return;
     const described = this.#undescribed;
     this.#undescribed = [];
@@ -116,7 +117,7 @@ export class WriterThread {
         this.#options.log.error({ err }, "a call could not be described and is not recorded");
       }
     }
-  };
+  }
 
   #add(row: CallRow): void {
     if (this.#problem !== undefined && this.#isOver(heldTimes)) {
@@ -124,7 +125,7 @@ export class WriterThread {
       return;
     }
     if (this.#queue.add(this.#options.scrub(row))) this.#seal();
-    else this.#sealTimer ??= setTimeout(() => this.#seal(), batchMs).unref();
+    else this.#sealSoon();
     if (!this.#isOverLimit && this.#isOver(1)) this.#update({ isOverLimit: true });
   }
 
@@ -154,6 +155,10 @@ export class WriterThread {
   #isOver(times: number): boolean {
     const { rows, characters } = this.#queue;
     return rows >= this.#fullAt * times || characters >= charactersFull * times;
+  }
+
+  #sealSoon(): void {
+    this.#sealTimer ??= setTimeout(() => this.#seal(), batchMs).unref();
   }
 
   #seal(): void {

@@ -10,8 +10,9 @@ export interface MetricsOptions {
 
 /** Counters since the hall started, in the Prometheus text format. */
 export function writeMetrics({ version, meter, store, clients }: MetricsOptions): string {
-  const metered = [...meter.all()];
+  // First, because it counts the calls that have just ended.
   const { problem, waiting, lost } = store.state();
+  const metered = [...meter.all()];
   return [
     ...family("guildhall_info", "gauge", "The hall's version.", [[{ version }, 1]]),
     ...family("guildhall_clients", "gauge", "Connected clients.", [[{}, clients()]]),
