@@ -84,6 +84,8 @@ async function askQuestion(url: string, { headers }: Session, id: string) {
     body: JSON.stringify({ jsonrpc: "2.0", id: 99, method: "tools/call", params }),
     signal: ending.signal,
   });
+  if (stream.headers.get("content-type") !== "text/event-stream")
+    throw new Error(`no question, but ${stream.status} ${await stream.text()}`);
   const events = readStream(stream);
   const { value: question } = await events.next();
   expect(question?.message).toMatchObject({ method: "elicitation/create" });

@@ -77,7 +77,9 @@ export async function startLoadHall(script: string): Promise<LoadHall> {
       );
       sending.on("error", reject).end(body);
     });
-    const { result } = JSON.parse(answer) as { result: { content: [{ text: string }] } };
+    // An answer that takes long comes as the last event of a stream.
+    const text = answer.slice(answer.lastIndexOf("\ndata: ") + 1).replace(/^data: /, "");
+    const { result } = JSON.parse(text) as { result: { content: [{ text: string }] } };
     return result.content[0].text;
   }
   return {
