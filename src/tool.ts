@@ -259,46 +259,6 @@ export interface Outcome {
   readonly [field: string]: unknown;
 }
 
-/**
- * A result with text only, as the JSON that a server sent. Only for a call whose answer is passed on: a
- * copy by spreading would be empty.
- */
-export class TextOutcome implements Outcome {
-  readonly #json: string;
-  #content: readonly JsonObject[] | undefined;
-  readonly [field: string]: unknown;
-
-  private constructor(json: string) {
-    this.#json = json;
-  }
-
-  /** Undefined for any other result, and for text that is not JSON. */
-  static read(json: string): TextOutcome | undefined {
-    return textResult.test(json) ? new TextOutcome(json) : undefined;
-  }
-
-  get json(): string {
-    return this.#json;
-  }
-
-  get content(): readonly JsonObject[] {
-    this.#content ??= (JSON.parse(this.#json) as Outcome).content;
-    return this.#content;
-  }
-
-  toJSON(): Outcome {
-    return { content: this.content };
-  }
-}
-
-/** Everything but quotes, backslashes and control characters, and escapes. */
-const jsonString = /"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\uffff]*)*"/
-  .source;
-const textItem = `\\{"type":"text","text":${jsonString}\\}`;
-const textResult = new RegExp(
-  `^\\{"content":\\[${textItem}(?:,${textItem})*\\](?:,"isError":false)?\\}$`,
-);
-
 export type Health = (
   | { readonly state: "available" }
   | { readonly state: "degraded"; readonly reason: string }

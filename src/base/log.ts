@@ -143,26 +143,29 @@ function writable(value: unknown): unknown {
 export class Secrets {
   /** Longest first: one secret may begin with another. */
   #forms: readonly string[] = [];
-  #revision = 0;
+  readonly #listeners = new Set<() => void>();
 
-  /** Grows with every change, for caches of scrubbed text. */
-  get revision(): number {
-    return this.#revision;
+  /** Calls back after each change, for caches of scrubbed text. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
   }
 
   /** Ignores values too short to be secrets: redacting "1" would garble every line. */
   add(value: string): void {
     if (value.length < secretLengthMin) return;
-    this.#revision++;
     const forms = new Set([...this.#forms, ...formsOf(value)]);
-    this.#forms = [...forms].sort((a, b) => b.length - a.length);
+    this.#change([...forms].sort((a, b) => b.length - a.length));
   }
 
   /** For values that are no longer valid. */
   remove(value: string): void {
-    this.#revision++;
     const gone = new Set(formsOf(value));
-    this.#forms = this.#forms.filter((form) => !gone.has(form));
+    this.#change(this.#forms.filter((form) => !gone.has(form)));
+  }
+
+  #change(forms: readonly string[]): void {
+    this.#forms = forms;
+    for (const listener of this.#listeners) listener();
   }
 
   scrub(text: string): string {

@@ -1,7 +1,7 @@
 import type { Call } from "../tool.ts";
 import { type Denial, deniedError, type Policies } from "../trust/policy/policies.ts";
 import type { PolicyRequest } from "../trust/policy/request.ts";
-import type { Conversations } from "../trust/taint.ts";
+import type { Conversations } from "../trust/trust.ts";
 import type { ResolvedCall, ResolvedStage } from "./stage.ts";
 import { decisionOf, type TrustParts } from "./trust.ts";
 

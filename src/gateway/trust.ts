@@ -13,8 +13,14 @@ import {
   type Waiting,
 } from "../trust/approvals.ts";
 import { oneLine, previewCall } from "../trust/preview.ts";
-import { type Conversations, taintReason } from "../trust/taint.ts";
-import { serverNotReviewed, type Trust, toolChanged, type Verdict } from "../trust/trust.ts";
+import {
+  type Conversations,
+  serverNotReviewed,
+  type Trust,
+  taintReason,
+  toolChanged,
+  type Verdict,
+} from "../trust/trust.ts";
 import type { ResolvedCall, ResolvedStage } from "./stage.ts";
 
 export interface TrustParts {

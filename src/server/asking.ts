@@ -4,8 +4,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { CallContext, Question, Questions, TaskNews } from "../tool.ts";
 import type { Exchange } from "../wire/requests.ts";
-import type { ClientRequest } from "./client-request.ts";
-import type { Current } from "./context.ts";
+import type { ClientRequest, Current } from "./client-request.ts";
 import type { Seal } from "./seal.ts";
 import type { Task, Tasks } from "./tasks.ts";
 

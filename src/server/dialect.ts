@@ -13,7 +13,7 @@ import { readRegistration } from "../registry/registration.ts";
 import type { Health, Outcome, Target, Toolkit } from "../tool.ts";
 import { readableTool } from "../trust/trust.ts";
 import type { ClientRequest, DialectMethod } from "./client-request.ts";
-import { createContext } from "./context.ts";
+import { createContext } from "./client-request.ts";
 import { createCall, readString } from "./methods.ts";
 import { seenBy } from "./policy.ts";
 import { isScope, mayRead, requireBuiltInName, requireScope } from "./rights.ts";

@@ -4,15 +4,11 @@ import { type ErrorCode, HallError } from "../../src/base/errors.ts";
 import { createLog } from "../../src/base/log.ts";
 import { Scope } from "../../src/base/scope.ts";
 import { breakCircuits } from "../../src/gateway/breaker.ts";
+import { compileStages } from "../../src/gateway/gateway.ts";
 import { limitConcurrency, limitRates, type RateLimits } from "../../src/gateway/limits.ts";
 import { guardReads } from "../../src/gateway/reads.ts";
 import { retryIdempotent } from "../../src/gateway/retry.ts";
-import {
-  type Next as AnyNext,
-  compileStages,
-  type ResolvedCall,
-  type ResolvedStage,
-} from "../../src/gateway/stage.ts";
+import type { Next as AnyNext, ResolvedCall, ResolvedStage } from "../../src/gateway/stage.ts";
 import { refuseHeldBack, type TrustParts } from "../../src/gateway/trust.ts";
 import { createHall } from "../../src/hall/hall.ts";
 import { createHealthBook, type HealthBook } from "../../src/registry/health.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { TextOutcome } from "../../src/tool.ts";
+import { TextOutcome } from "../../src/base/json.ts";
 import { defaultLimits } from "../../src/wire/channel.ts";
 import {
   addField,

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { arm, disarm, type Timed } from "../../base/timing.ts";
+import { arm, disarm, type Timed } from "../../base/scope.ts";
 import { EventStream, type EventStreamOptions } from "../../net/event-stream.ts";
 import type { FrameKind } from "../../wire/channel.ts";
 import type { Id } from "../../wire/message.ts";
