@@ -7,7 +7,7 @@ import { startListener } from "./listeners.mjs";
 export default { name: "http-relay", run };
 
 const connections = 20;
-/** What stands in front, and the era of the client and of the upstream. */
+/** The program under test, and the era of the client and of the upstream. */
 const lines = {
   "modern bare": ["bare-http-relay", "modern", "modern"],
   "modern to modern": ["http-relay-hall", "modern", "modern"],

@@ -97,7 +97,7 @@ async function startOnce(project) {
     counted += answer.result.tools.filter(({ name }) => name.startsWith("upstream-")).length;
     cursor = answer.result.nextCursor;
   } while (cursor !== undefined);
-  // What a start leaves for later happens now.
+  // Work that a start defers happens now.
   await sleep(300);
   const [mb, children] = [memoryOf(client.pid), childrenOf(client.pid).length];
   await client.stop();

@@ -49,7 +49,7 @@ const bytes = pack(words, vectors);
 writeFileSync(new URL("../src/ranking/vectors.bin", import.meta.url), bytes);
 console.log(`src/ranking/vectors.bin: ${(bytes.length / 1e6).toFixed(2)} MB`);
 
-/** What belongs together, as words with weights; `key` tells tools of the same name, which must not be pushed apart, `group` their toolkit. */
+/** Pairs of texts with the same meaning, as weighted words. `key` marks tools of the same name, which must not be pushed apart; `group` is their toolkit. */
 function readPairs(querySets, toolSets) {
   const found = [];
   const equal = (list) => new Map([...new Set(list)].map((word) => [word, 1]));
@@ -96,7 +96,7 @@ function withoutFurniture(tool) {
   return isFurniture ? { ...tool, description: "" } : tool;
 }
 
-/** The words most pairs hold, without names and slips nobody else writes; filled up with the commonest of English. */
+/** The words of the most pairs, without names and typing errors; filled up with the commonest words of English. */
 function chooseWords(all, glove) {
   const common = new Map();
   for (const word of Object.keys(glove))

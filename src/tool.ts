@@ -46,7 +46,7 @@ export interface ToolFacts {
 
 /** Facts about a tool for the flow guard. */
 export interface FlowMarks {
-  /** It reads content that strangers wrote. */
+  /** It reads content from outside that anyone may have written. */
   readonly bringsIn: boolean;
   /** It reads the user's files, mail or environment. */
   readonly readsPrivate: boolean;
@@ -213,7 +213,7 @@ export interface Flow {
 
 /** The kinds of content that a conversation has read: for each, the first tool that did. */
 export interface Taint {
-  /** Content that strangers wrote. */
+  /** Content from outside that anyone may have written. */
   readonly outside?: string | undefined;
   /** The user's files, mail or environment. */
   readonly private?: string | undefined;

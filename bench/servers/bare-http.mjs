@@ -25,7 +25,7 @@ function answer({ id, method, params }) {
   });
 }
 
-// As long as the hall keeps a connection nobody uses.
+// As long as the hall keeps an unused connection.
 const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
   const chunks = [];
   request.on("data", (chunk) => chunks.push(chunk));

@@ -1,4 +1,4 @@
-// What the registry scenario measures from inside: parts that the library does not give out. Bundled before it runs.
+// The part of the registry scenario that measures code the library does not export. Bundled before it runs.
 
 import { breakCircuits } from "../../src/gateway/breaker.ts";
 import { compileStages } from "../../src/gateway/gateway.ts";

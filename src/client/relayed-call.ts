@@ -265,7 +265,7 @@ function refuseLegacy(message: string, isSupported: boolean): HallError {
   return new HallError("EXECUTION", message, { relayed: { code, message } });
 }
 
-/** The client's progress on a question, for a server that asked to hear of it. */
+/** The client's progress on a question, for a server that asked for it. */
 function progressOf(
   params: JsonObject | undefined,
   tell: (params: JsonObject) => void,

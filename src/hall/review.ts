@@ -40,7 +40,7 @@ const byCommand = "by command";
 export interface Reviewer {
   /** Where the person answers, for the audit. Default: by command. */
   readonly place?: string;
-  /** Who answers, for the audit. Default: the person whose hall this is. */
+  /** The person who answers, for the audit. Default: the hall's owner. */
   readonly by?: string | undefined;
   /** The names of the servers that may start, of those never approved here or changed since. */
   chooseStarts(requests: readonly StartRequest[]): Promise<readonly string[]>;

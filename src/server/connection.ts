@@ -60,7 +60,7 @@ type State =
     }
   | { readonly kind: "leaving"; readonly version: Version };
 
-/** For another hall that goes on with the client. */
+/** For another hall that continues with the client. */
 export interface ConnectionState extends Pick<Declared, "version" | "capabilities"> {
   readonly client: string;
   readonly logLevel: LogLevel;
@@ -161,7 +161,7 @@ export class ClientConnection {
     return { version, capabilities, client: caller.client, logLevel, watched: this.#watches.uris };
   }
 
-  /** Goes on with the client of another hall, which had the handshake. */
+  /** Continues with the client of another hall, which had the handshake. */
   resume({ version, capabilities, client, logLevel, watched }: ConnectionState): void {
     const caller = this.#greeted(version, capabilities, client);
     this.#logLevel = logLevel;
@@ -366,7 +366,7 @@ export class ClientConnection {
     }
   }
 
-  /** Servers that the client uses hear of it at once. */
+  /** Notifies the servers that the client uses at once. */
   #tellToolkits(change: { readonly logLevel: LogLevel } | "roots"): void {
     for (const toolkit of this.#parts.registry.toolkits())
       toolkit.clientChanged?.(this.#link, change);

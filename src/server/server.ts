@@ -142,7 +142,7 @@ export class Server {
     return this.#isClosing;
   }
 
-  /** True while something runs or waits here that no other hall can go on with. */
+  /** True while something runs or waits here that no other hall can continue. */
   get isBusy(): boolean {
     const { asking, tasks } = this.#parts;
     return this.#stateless.count + asking.count + tasks.count > 0;

@@ -210,7 +210,7 @@ async function replaceFolder(folder: string, draft: string): Promise<boolean> {
   return true;
 }
 
-/** Drafts that a killed hall or installation has left, and that nobody came back for. */
+/** Drafts that a killed hall or installation left behind and that no process resumed. */
 async function removeLeftovers(packages: string): Promise<void> {
   const names = (await readdir(packages)).filter((name) => name.length > folderCharacters);
   for (const path of names.map((name) => join(packages, name))) {

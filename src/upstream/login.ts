@@ -375,7 +375,7 @@ function describeClient({ metadata }: Issuer, redirectUrl: string): OAuthClientM
   };
 }
 
-/** The code only: the text beside it is a stranger's. */
+/** The code only: the text beside it is untrusted. */
 function reasonOf(answer: URLSearchParams): string {
   const error = answer.get("error") ?? "";
   return /^[a-z_]{1,60}$/.test(error) ? `: ${error}` : "";

@@ -156,7 +156,7 @@ export function hiddenValues(config: ServerConfig): Readonly<Record<string, stri
   return Object.fromEntries(all.filter(([, value]) => !named.test(value)));
 }
 
-/** The command line or URL of an entry as a list shows it: `${NAME}` as written, and no secret, whoever wrote it. */
+/** The command line or URL of an entry as lists show it: `${NAME}` as written, and never a secret. */
 export function describeTarget({ command, args, url, openapi }: JsonObject): string {
   if (url !== undefined || openapi !== undefined) return withoutSecrets(String(url ?? openapi));
   const words = [command, ...(Array.isArray(args) ? args : [])].map(String);

@@ -182,7 +182,7 @@ export class Exchange {
     this.batch = batch;
   }
 
-  /** A request that stays open until somebody ends it, such as a subscription. */
+  /** A request that stays open until one side ends it, such as a subscription. */
   get isStanding(): boolean {
     return this.expiresAt === Number.POSITIVE_INFINITY;
   }

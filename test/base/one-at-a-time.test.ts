@@ -44,7 +44,7 @@ test("runs never overlap, many requests cause one more run, and keys do not wait
   expect(log.indexOf("b begins")).toBeLessThan(log.indexOf("a ends"));
 });
 
-test("a run that fails rejects those who asked for it, and the next one is begun", async () => {
+test("a failed run rejects its callers, and the next one starts", async () => {
   let runs = 0;
   const work = createOneAtATime(async (_key: "one") => {
     await sleep(1);

@@ -180,7 +180,7 @@ test("docs/commands.md lists every code a command can exit with", () => {
   expect(told).toEqual([...known].sort((a, b) => a - b));
 });
 
-test("a program that nobody approved is held back: the command names the review", async () => {
+test("an unapproved program is held back: the command names the review", async () => {
   const tools = join(line.root, "programs", ".guildhall", "tools");
   mkdirSync(tools, { recursive: true });
   writeFileSync(join(line.root, "programs", "guildhall.json"), "{}");

@@ -229,7 +229,7 @@ describe.each(Object.keys(ways))("%s", (name) => {
     });
   });
 
-  test("what is registered, a schema, and taking it out again", async () => {
+  test("registrations are listed, read, and removed", async () => {
     await ask(document.registration);
     const listed = (await ask({ jsonrpc: "2.0", id: 4, method: "tools/registered" }))
       .result as JsonObject;

@@ -139,7 +139,7 @@ describe("guildhall init", () => {
     expect(config.mcpServers.github).toMatchObject({ env: { GITHUB_TOKEN: canary } });
   });
 
-  test("where nobody can choose, takes no server without --yes", async () => {
+  test("without a terminal, takes no server without --yes", async () => {
     using home = crowdedHome();
     const { code, stderr } = await home.run(cli, ["init"]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("with --yes")]);

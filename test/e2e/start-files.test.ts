@@ -13,7 +13,7 @@ test("a hall starts from few files, and one with a config from few more", () => 
   );
 });
 
-test("what needs no hall loads none: a client's line to one that runs, the workers, a command that only looks", () => {
+test("an attached client, workers and read-only commands load no hall", () => {
   expect(holdsHall(loadedBy("cli.js", "mcp", "project"))).toBe(true);
   for (const names of [
     ["cli.js", "mcp"],

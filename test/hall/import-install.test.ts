@@ -186,7 +186,7 @@ describe("install", () => {
     await expect(openIn(home).install("cursor")).rejects.toMatchObject({ code: "CONFLICT" });
   });
 
-  test("updates an existing entry, whatever its name", async () => {
+  test("updates an existing entry of any name", async () => {
     using home = makeHome({
       "./.cursor/mcp.json": { mcpServers: { hub: { command: "npx", args: ["guildhall", "mcp"] } } },
     });

@@ -283,7 +283,7 @@ test("an approval given after its call has failed lets the next attempt through,
   expect(team.done().filter((line) => line === "change retried")).toHaveLength(1);
 });
 
-test("halls take over the tables of the version before, and a hall of that version goes on", async () => {
+test("halls take over the tables of the previous version, and a hall of that version continues", async () => {
   const { schema } = team;
   expect(await cluster.query(`SELECT number, added FROM ${schema}.version`)).toEqual([
     { number: 2, added: 3 },
@@ -413,7 +413,7 @@ test("a limit holds for all halls together, by at most 5 % more", async () => {
   expect(passed).toBeLessThanOrEqual(allowed * 1.05);
 });
 
-test("a hall that leaves hands over what is new, and its ready check says so", async () => {
+test("a hall that leaves refuses new work, and its ready check says so", async () => {
   const [leaving] = team.halls;
   const url = leaving?.url ?? "";
   const asked = (await call(url, "ask", "last")).body.result as JsonObject;
@@ -423,7 +423,7 @@ test("a hall that leaves hands over what is new, and its ready check says so", a
   await until(async () => (await fetch(`${url}/ready`)).status === 503, "it is not ready");
   expect((await fetch(`${url}/health`)).status).toBe(200);
   expect(said(await call(url, "read", "handed"))).toMatchObject({ id: "handed" });
-  // What it has begun can still be answered, through any hall.
+  // Its open questions can still be answered, through any hall.
   const inputResponses = { [key]: { action: "accept", content: { word: "end" } } };
   const more = { requestState: asked.requestState, inputResponses };
   const other = team.halls[1]?.url ?? "";

@@ -6,7 +6,7 @@ import { HallError } from "../../src/base/errors.ts";
 import { Scope } from "../../src/base/scope.ts";
 import { createDialler, type DialInit, type Dialler, readAll } from "../../src/net/dial.ts";
 
-test("an answer that is aborted before its body is read fails its reader, and nobody else", async () => {
+test("an answer that is aborted before its body is read fails only its reader", async () => {
   const server = createServer((_request, response) => void response.writeHead(200).write("x"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const uncaught: unknown[] = [];

@@ -9,7 +9,7 @@ export interface Act {
   run(args: JsonObject, context: CallContext): Promise<Outcome>;
 }
 
-/** What a tool may do to the toolkit it belongs to. */
+/** A tool's powers over its own toolkit. */
 export interface Stagehand {
   changeTools(): void;
   changePrompts(): void;

@@ -219,7 +219,7 @@ export interface LibraryToolkit extends Toolkit {
   touch(uri: string): void;
   setResources(uris: readonly string[]): void;
   setPrompts(names: readonly string[]): void;
-  /** Who watches, by uri. */
+  /** The watchers, by uri. */
   watchers(uri: string): number;
 }
 

@@ -93,7 +93,7 @@ test("a start that is cancelled leaves the installation alone", async () => {
   expect(installer.starts().map(isAlive)).toEqual([true]);
 });
 
-test("the clock of a start stands still while its package is installed", async () => {
+test("the clock of a start is paused while its package is installed", async () => {
   const scope = new Scope(undefined, 50);
   const start = prepare({ scope });
   await hasStarted();
@@ -129,7 +129,7 @@ test("an installation that was killed is begun anew", async () => {
   expect(readdirSync(packages)).toHaveLength(1);
 });
 
-test("drafts that nobody uses are removed by a later installation", async () => {
+test("unused drafts are removed by a later installation", async () => {
   const old = join(packages, "0123456789abcdef0123456789abcdef-draft");
   mkdirSync(old, { recursive: true, mode: 0o700 });
   utimesSync(old, 0, 0);

@@ -124,7 +124,7 @@ function countMaxFor(wanted: number, splits: number): number {
 /** Up to this many groups, a small toolkit that is like no other has one of its own. */
 const aloneMaxFor = (wanted: number): number => Math.ceil(wanted * 1.2) + 1;
 
-/** A toolkit that is too large for a group is split into even parts, so that none has to share a group with strangers. */
+/** A toolkit that is too large for a group is split into even parts, so that no part shares a group with unrelated tools. */
 function splitToolkit(
   documents: readonly number[],
   sizeMax: number,

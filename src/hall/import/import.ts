@@ -242,7 +242,7 @@ interface Sighting {
   readonly client: { readonly id: string; readonly name: string };
   /** "file:line:column" of its entry. */
   readonly place: string;
-  /** Whether it is the client's file for one project or for the user. */
+  /** `project` or `user`: whose file of the client it is. */
   readonly scope: "project" | "user";
   /** The folder it is for, if it is not this project's. */
   readonly elsewhere?: string | undefined;

@@ -71,7 +71,7 @@ type ValueOf<F> =
       ? FieldTypes[Name]
       : FieldTypes[F & keyof FieldTypes];
 
-/** Who decides, as the audit names them. The hall's own token belongs to the person whose hall this is. */
+/** The person who decides, as the audit names them. The hall's own token stands for the hall's owner. */
 export function deciderOf({ principal }: Pick<PageCaller, "principal">): string {
   return principal === "token" ? localUser() : principal;
 }

@@ -78,7 +78,7 @@ export class SharedApprovals {
     const { hall } = this.#board;
     const text = approval && JSON.stringify({ hall, shown: showApproval(approval) });
     const ttlMs = approval && Math.max(1, approval.expiresAt - Date.now());
-    // It can still be answered here if the others do not hear of it.
+    // It can still be answered here if the others are not told.
     this.#board.put("approvals", token, text, { ttlMs, isQuick: true }).catch(() => {});
   }
 

@@ -47,7 +47,7 @@ export function shareRegistrations(
   return {
     ...own,
     async register(params, runner) {
-      // Refused before anything changes, if the others cannot hear of it.
+      // Refused before anything changes if the other halls cannot be told.
       if (!board.isCurrent) await board.refresh();
       const toolkit = await own.register(params, runner);
       const hall = toolkit.runner?.kind === "connection" && runner ? board.hall : undefined;

@@ -21,7 +21,7 @@ export interface Moving {
   readonly state: ConnectionState;
 }
 
-/** A row waits for a hall that goes on with the session, or names the hall that does. */
+/** A row waits for a hall to continue the session, or names the hall that does. */
 type Row = { readonly hall: string } | Moving;
 
 /** The same as an idle session has. */
@@ -31,7 +31,7 @@ const namedMsMax = 7 * 24 * 3_600_000;
 
 /**
  * Legacy sessions of a hall that is about to end. Each one without running requests becomes a row, and the first hall that gets
- * a request about it goes on with it, under the same id.
+ * a request about it continues it, under the same id.
  */
 export class MovedSessions {
   readonly #others: OtherHalls;

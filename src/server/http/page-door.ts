@@ -206,7 +206,7 @@ export class PageDoor {
     const inOrder = createInOrder();
     const stop = this.#options.host.follow(after, caller, (event) => {
       void inOrder(async () => {
-        // A session that ended meanwhile hears nothing more.
+        // A session that has ended meanwhile gets no more events.
         if ("refusal" in (await this.#identify(request))) stream.end();
         else stream.send(event);
       });

@@ -103,7 +103,7 @@ function withoutText({ description: _, signature: __, ...facts }: DescribedTool)
 
 type DescribedTool = ToldTool & Required<Pick<ToldTool, "description" | "signature">>;
 
-/** One tool as an answer tells of it. */
+/** One tool as an answer describes it. */
 export interface ToldTool {
   readonly name: string;
   /** With `detail: "full"`, as are signature and schemas. */

@@ -13,7 +13,7 @@ export interface Denial {
   readonly what: string;
 }
 
-/** For whoever reads the result of a failed call. */
+/** For the reader of a failed call's result. */
 export function describeDenials(server: string, denials: readonly Denial[]): string {
   const what = [...new Set(denials.map(describeDenial))].slice(0, 5).join(", ");
   const next = adviceForModel([{ do: "run-command", command: `sandbox learn ${server}` }]);
