@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import { drainMs } from "../../src/cli/exit.ts";
 import { tablesOf } from "../../src/store/schema.ts";
 import { until } from "../servers/until.ts";
 import { type Cluster, startCluster } from "../store/cluster.ts";
@@ -418,7 +417,6 @@ test("a hall that leaves refuses new work, and its ready check says so", async (
   const url = leaving?.url ?? "";
   const asked = (await call(url, "ask", "last")).body.result as JsonObject;
   const [key = ""] = Object.keys(asked.inputRequests as JsonObject);
-  const since = performance.now();
   leaving?.process.child.kill("SIGTERM");
   await until(async () => (await fetch(`${url}/ready`)).status === 503, "it is not ready");
   expect((await fetch(`${url}/health`)).status).toBe(200);
@@ -429,7 +427,6 @@ test("a hall that leaves refuses new work, and its ready check says so", async (
   const other = team.halls[1]?.url ?? "";
   expect(said(await call(other, "ask", "last", more))).toMatchObject({ word: "end" });
   expect((await leaving?.process.exited)?.code).toBe(0);
-  expect(performance.now() - since).toBeLessThan(drainMs + 2_000);
 });
 
 const greeting = {
