@@ -69,7 +69,7 @@ test("guildhall alone prints in six lines the project, its problems and the next
     expect.stringMatching(/^Guildhall \S+ in \S*repo$/),
     "Servers: 1 disabled, 1 held; 4 tools",
     "Hall:    not running; a client or `guildhall serve` starts it",
-    "Wrong:   held until you review them: files",
+    "Issues:  held until you review them: files",
     "Next:    guildhall verify",
     "Help:    guildhall --help",
     "",

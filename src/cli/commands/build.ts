@@ -149,7 +149,7 @@ function formatDiscoveries({ configured, discoveries, lockFile }: BuildReport): 
     discoveryTable([...silent, ...answered]),
     "",
     down.length > 0 &&
-      paint("red", `${namesOf(down)} did not answer; run \`guildhall doctor\` to see why`),
+      paint("red", `${namesOf(down)} failed; run \`guildhall doctor\` to see why`),
     installing.length > 0 &&
       `${namesOf(installing)} still installing in the background; run \`guildhall build\` again in a minute`,
     `${answered.length} of ${plural(discoveries.length, "server")} answered; ${plural(tools, "tool")} written to ${lockFile}`,
