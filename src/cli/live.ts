@@ -92,7 +92,7 @@ export const quiet: Live = {
 };
 
 /** Tells a person at a terminal that a command is busy, and for how long. Silent in pipes and CI. */
-export interface Waiting {
+export interface BusyNotice {
   /** Shows the text while the work runs, once it has taken 0.3 s. */
   during<T>(text: string, work: Promise<T>): Promise<T>;
   /** Removes the text of the current work for good, before something else is written. */
@@ -104,7 +104,7 @@ const waitingMs = 300;
 export function createWaiting(
   output: LiveOutput = process.stderr,
   isWatched: boolean = isTerminalWatched(),
-): Waiting {
+): BusyNotice {
   const live = createLive(output);
   let timer: NodeJS.Timeout | undefined;
 

@@ -6,10 +6,10 @@ import { Scope } from "../base/scope.ts";
 import type { Call, CallContext, Flow, FlowMarks, Outcome, Taint, Target } from "../tool.ts";
 import {
   type ApprovalAnswer,
+  type ApprovalSubject,
   type Approvals,
   answers,
   type PendingApproval,
-  type Subject,
   type Waiting,
 } from "../trust/approvals.ts";
 import { oneLine, previewCall } from "../trust/preview.ts";
@@ -224,7 +224,7 @@ async function decide(
   parts: TrustParts,
 ): Promise<void> {
   const { target } = call;
-  const subject: Subject = {
+  const subject: ApprovalSubject = {
     target,
     argumentsHash: hashOf(call.arguments),
     caller: call.caller.principal,
@@ -346,7 +346,7 @@ async function waitForAnswer(
     subject,
     isAllowed,
     timeoutMs = Number.POSITIVE_INFINITY,
-  }: Pick<Case, "isAllowed"> & Pick<Call, "timeoutMs"> & { readonly subject: Subject },
+  }: Pick<Case, "isAllowed"> & Pick<Call, "timeoutMs"> & { readonly subject: ApprovalSubject },
   { scope, takesProgress, progress }: CallContext,
   { approvals, now = Date.now }: TrustParts,
 ): Promise<"yes" | "no" | "trusted" | undefined> {

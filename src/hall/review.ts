@@ -7,8 +7,8 @@ import { easingOf, ownValue } from "../trust/easing.ts";
 import type { Entries, Ledger, Review } from "../trust/ledger.ts";
 import { definitionKey, definitionOf, type OfferKind } from "../trust/pin.ts";
 import {
-  type Change,
   compareDefinition,
+  type DefinitionChange,
   goneDefinitions,
   type ProposedMark,
   proposeMark,
@@ -122,7 +122,7 @@ export interface ReviewItem {
   /** Its name, URI or URI template. */
   readonly name: string;
   readonly definition: JsonObject;
-  readonly change: Change;
+  readonly change: DefinitionChange;
   /** Words in it that a person should look at. */
   readonly suspicions: readonly Suspicion[];
 }

@@ -54,13 +54,13 @@ export interface ClientRequest {
   /** The lowest level of log messages that the client wants; undefined for none. */
   readonly logLevel: LogLevel | undefined;
   /** Adds a token for the client's progress on a question; undefined where the client cannot report any. */
-  readonly reportTo: ((report: Report) => QuestionToken) | undefined;
+  readonly reportTo: ((report: ReportProgress) => QuestionToken) | undefined;
   /** Progress tokens in use on this connection; undefined where a connection has one request. */
   readonly progressTokens: Set<string | number> | undefined;
 }
 
 /** Receives a client's progress on a question. */
-export type Report = NonNullable<Question["progress"]>;
+export type ReportProgress = NonNullable<Question["progress"]>;
 
 export interface QuestionToken {
   readonly token: string;

@@ -26,7 +26,7 @@ import {
   metaKeys,
   newestLegacy,
   type QuestionToken,
-  type Report,
+  type ReportProgress,
   readEnvelope,
   readGreeting,
   readLogLevel,
@@ -86,7 +86,7 @@ export class ClientConnection {
   readonly #watches: Watches;
   readonly #link: ClientLink;
   /** Listeners for the client's progress on a question, by token. */
-  readonly #reports = new Map<string, Report>();
+  readonly #reports = new Map<string, ReportProgress>();
   #nextReport = 0;
   /** The rate limit that its calls count against. */
   readonly #quota: string | undefined;
@@ -281,7 +281,7 @@ export class ClientConnection {
     return askLegacy(questions, { capabilities, reportTo: this.#reportTo, exchange }, asked);
   }
 
-  readonly #reportTo = (report: Report): QuestionToken => {
+  readonly #reportTo = (report: ReportProgress): QuestionToken => {
     const token = `question-${++this.#nextReport}`;
     this.#reports.set(token, report);
     return { token, release: () => void this.#reports.delete(token) };

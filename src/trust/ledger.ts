@@ -71,11 +71,11 @@ export interface Review {
 
 /** In a sandbox, with what a person has allowed beyond the config; or without one, and why. */
 export type ReviewedSandbox =
-  | { readonly kind: "on"; readonly learned: Rights }
+  | { readonly kind: "on"; readonly learned: SandboxRights }
   | { readonly kind: "off"; readonly reason: string };
 
 /** Files and folders, with their whole paths, and hosts. */
-export interface Rights {
+export interface SandboxRights {
   readonly read: readonly string[];
   readonly write: readonly string[];
   readonly hosts: readonly string[];

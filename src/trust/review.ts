@@ -140,7 +140,7 @@ export function isOutdated(review: Review): boolean {
 }
 
 /** A definition compared with the one that was reviewed under its name; `again`: it is the same, but was not shown whole. */
-export type Change =
+export type DefinitionChange =
   | { readonly kind: "same" }
   | { readonly kind: "again" }
   | { readonly kind: "new" }
@@ -156,7 +156,7 @@ export function compareDefinition(
   kind: OfferKind,
   definition: JsonObject,
   review: Review | undefined,
-): Change {
+): DefinitionChange {
   const reviewed = findReviewed(review, kind, definition);
   if (!reviewed || !review) return { kind: "new" };
   if (reviewed.pin === pinOf(definition)) return { kind: isOutdated(review) ? "again" : "same" };

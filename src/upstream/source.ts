@@ -1,7 +1,7 @@
 import { hashOf, type JsonObject } from "../base/json.ts";
 import { isSecretName, secretShapes } from "../base/secret-signs.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import { type Written, written } from "../config/variables.ts";
+import { type WrittenEntry, written } from "../config/variables.ts";
 import { projectFiles, realProgram } from "./program.ts";
 
 /**
@@ -98,7 +98,7 @@ function describeAddress(config: ServerConfig): string {
 }
 
 /** Names only: the values may be secrets of the user. */
-function describeEnvFile({ envFile, fromFile }: Written): string {
+function describeEnvFile({ envFile, fromFile }: WrittenEntry): string {
   if (envFile === undefined || !fromFile) return "";
   const names = [...fromFile.names].sort().map(quoted).join(", ") || "nothing";
   return ` and ${names} from ${quoted(envFile)}`;
@@ -128,7 +128,7 @@ export function commandLine(
 function listed(
   words: string,
   values: Readonly<Record<string, unknown>>,
-  { isOfProject }: Written,
+  { isOfProject }: WrittenEntry,
 ): string {
   const names = Object.keys(values).sort();
   const shown = names.map((name) => {

@@ -13,7 +13,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
 import { createSlots } from "../../src/base/one-at-a-time.ts";
 import { Scope } from "../../src/base/scope.ts";
-import type { Run } from "../../src/upstream/gate.ts";
+import type { ProgramRun } from "../../src/upstream/gate.ts";
 import { type Installing, prepareLaunch } from "../../src/upstream/installation.ts";
 import { findLaunch, type Launch } from "../../src/upstream/launcher.ts";
 import { makeSlowInstaller, type SlowInstaller } from "../servers/slow-installer.ts";
@@ -62,7 +62,7 @@ interface Waiting extends Partial<Installing> {
   readonly scope?: Scope;
 }
 
-function prepare({ name, scope = new Scope(), ...given }: Waiting = {}): Promise<Run> {
+function prepare({ name, scope = new Scope(), ...given }: Waiting = {}): Promise<ProgramRun> {
   const installing = { installMs: 20_000, changed() {}, ...given };
   return prepareLaunch(launchOf(name), undefined, { scope, installing });
 }

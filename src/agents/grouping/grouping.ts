@@ -3,7 +3,7 @@
 import { cluster } from "../../ranking/clusters.ts";
 import { type CorpusSnapshot, createCorpus } from "../../ranking/corpus.ts";
 import type { ToolkitText } from "../../ranking/document.ts";
-import { likenessOf, type Profile, profileOf } from "../../ranking/likeness.ts";
+import { likenessOf, profileOf, type TextProfile } from "../../ranking/likeness.ts";
 import { splitDocuments } from "../../ranking/split.ts";
 import type { Vectors } from "../../ranking/vectors.ts";
 import { readServerName } from "./domains.ts";
@@ -154,13 +154,14 @@ const akinMin = 0.3;
 const domainWeight = 0.3;
 
 function likenessMatrix(
-  profiles: readonly Profile[],
+  profiles: readonly TextProfile[],
   domains: readonly (string | undefined)[],
 ): Float32Array {
   const matrix = new Float32Array(profiles.length ** 2);
   profiles.forEach((a, i) => {
     for (let j = i; j < profiles.length; j++) {
-      const value = likenessOf(a, profiles[j] as Profile) + domainEvidence(domains[i], domains[j]);
+      const value =
+        likenessOf(a, profiles[j] as TextProfile) + domainEvidence(domains[i], domains[j]);
       matrix[i * profiles.length + j] = value;
       matrix[j * profiles.length + i] = value;
     }

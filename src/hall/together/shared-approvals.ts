@@ -6,7 +6,7 @@ import type {
   PendingApproval,
   SharedAnswers,
 } from "../../trust/approvals.ts";
-import type { PendingApproval as ShownApproval } from "../admin-contract.ts";
+import type { ListedApproval as ShownApproval } from "../admin-contract.ts";
 
 /** An approval that waits in another hall. */
 interface Elsewhere {
