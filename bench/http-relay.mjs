@@ -3,7 +3,10 @@ import { measureHttp, openCalls } from "./http.mjs";
 import { openHttp } from "./http-client.mjs";
 import { startListener } from "./listeners.mjs";
 
-/** An HTTP client, a hall and an HTTP upstream, each of either era, beside a process that passes requests without a look at them. */
+/**
+ * An HTTP client, a hall and an HTTP upstream, each of either era, beside a process that passes
+ * requests without a look at them.
+ */
 export default { name: "http-relay", run };
 
 const connections = 20;

@@ -8,7 +8,10 @@ import { memoryOf } from "./listeners.mjs";
 import { inTurns } from "./processes.mjs";
 import { childrenOf, createProject, upstreamCommand } from "./projects.mjs";
 
-/** A hall that knows many upstreams from its lock, beside one in an empty folder: what the list costs before any server runs. */
+/**
+ * A hall that knows many upstreams from its lock, beside one in an empty folder: what the list
+ * costs before any server runs.
+ */
 export default { name: "lock", run };
 
 const upstreams = 100;

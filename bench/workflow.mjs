@@ -6,7 +6,10 @@ import { startClient } from "./line-client.mjs";
 import { pathOf, processes } from "./processes.mjs";
 import { createProject } from "./projects.mjs";
 
-/** The workflow over stdio in the largest repository a step reads: the time of each step, how long it blocks other requests, and the cost of loading its code. */
+/**
+ * The workflow over stdio in the largest repository a step reads: the time of each step, how long
+ * it blocks other requests, and the cost of loading its code.
+ */
 export default { name: "workflow", run };
 
 const files = 5_000;

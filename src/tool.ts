@@ -341,7 +341,10 @@ export interface ResourceSource {
   templates(): Promise<readonly JsonObject[]>;
   /** Throws NOT_FOUND. The result is MCP's, with `contents`. */
   read(uri: string, context: CallContext): Promise<JsonObject>;
-  /** True if `read` may accept this URI although `list` does not contain it. Of its templates, only these may be used. */
+  /**
+   * True if `read` may accept this URI although `list` does not contain it. Of its templates, only
+   * these may be used.
+   */
   covers?(uri: string, templates: readonly JsonObject[]): boolean;
   /** Calls back when the resource changes. Throws if the source refuses to report changes. */
   watch?(uri: string, listener: () => void): (() => void) | Promise<() => void>;

@@ -1,4 +1,5 @@
-// The baseline over HTTP and WebSocket: reads, parses, answers the same JSON as the hall. No checks, no limits, no deadlines.
+// The baseline over HTTP and WebSocket: reads, parses, answers the same JSON as the hall. No
+// checks, no limits, no deadlines.
 import { createServer } from "node:http";
 import { WebSocketServer } from "ws";
 import { announce } from "./announce.mjs";

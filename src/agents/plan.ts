@@ -202,7 +202,10 @@ export async function applyPlan(folder: string, { changes, lock }: AgentPlan): P
   await writeAgentsLock(folder, lock);
 }
 
-/** The changes of a build to the files of a project, from three versions of each: last proposal, file on disk, new proposal. */
+/**
+ * The changes of a build to the files of a project, from three versions of each: last proposal,
+ * file on disk, new proposal.
+ */
 export interface AgentPlan {
   /** Sorted by file name, `agents/…` and `instructions.md` alike. */
   readonly changes: readonly FileChange[];

@@ -155,8 +155,9 @@ export interface Conclusion {
 }
 
 /**
- * Why a run ended. `done`: with an answer. `not sure`: handed back to the caller. `turns`, `steps`, `tokens`, `bytes`, `time`: at a
- * limit. `length`, `filter`: the model was cut off. `failed`: the planner failed. `cancelled`: the caller cancelled.
+ * Why a run ended. `done`: with an answer. `not sure`: handed back to the caller. `turns`, `steps`,
+ * `tokens`, `bytes`, `time`: at a limit. `length`, `filter`: the model was cut off. `failed`: the
+ * planner failed. `cancelled`: the caller cancelled.
  */
 export type StopReason =
   | "done"

@@ -25,7 +25,10 @@ export interface Registered {
   close(): Promise<void>;
 }
 
-/** Registers a toolkit with a running hall and serves its calls; reconnects when the connection is lost. Rejects if the first registration fails. */
+/**
+ * Registers a toolkit with a running hall and serves its calls; reconnects when the connection is
+ * lost. Rejects if the first registration fails.
+ */
 export function register(
   toolkit: Toolkit,
   url: string,

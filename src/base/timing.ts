@@ -33,7 +33,10 @@ const heartbeatMsUsual = 2_000;
 
 const sliceMs = 8;
 
-/** Runs a generator in slices of a few milliseconds, so that the event loop stays responsive. Throws the scope's reason if cancelled. */
+/**
+ * Runs a generator in slices of a few milliseconds, so that the event loop stays responsive. Throws
+ * the scope's reason if cancelled.
+ */
 export async function runInSlices<T>(work: Generator<void, T>, scope: Scope): Promise<T> {
   for (;;) {
     if (scope.cancelReason) throw scope.cancelReason;

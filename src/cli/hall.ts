@@ -10,7 +10,10 @@ import type { JsonOption } from "./declaration.ts";
 import { type BusyNotice, below, createWaiting } from "./live.ts";
 import { paint } from "./print.ts";
 
-/** Runs work as a client of the project's hall. The work prints its result itself, because stopping servers may take seconds. */
+/**
+ * Runs work as a client of the project's hall. The work prints its result itself, because stopping
+ * servers may take seconds.
+ */
 export async function withHall(
   work: (client: HallClient, settings: Settings) => Promise<void>,
   { answer, tool }: Pick<HallClientOptions, "answer" | "tool"> = {},
@@ -78,7 +81,10 @@ export function loadProject(): Promise<Settings> {
   return loadSettings({}, "error");
 }
 
-/** A tool by any name that a call accepts. Throws NOT_FOUND with near names, UNAVAILABLE if its server has an invalid entry. */
+/**
+ * A tool by any name that a call accepts. Throws NOT_FOUND with near names, UNAVAILABLE if its
+ * server has an invalid entry.
+ */
 export async function getTool(
   name: string,
   client: HallClient,

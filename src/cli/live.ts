@@ -6,7 +6,10 @@ import type { Discovery, DiscoveryProgress, WaitingServer } from "../hall/discov
 import type { Progress } from "../tool.ts";
 import { paint, wrapProse } from "./print.ts";
 
-/** Progress and logs of a running call on stderr: in a terminal lines above a bar, elsewhere one plain line per change. */
+/**
+ * Progress and logs of a running call on stderr: in a terminal lines above a bar, elsewhere one
+ * plain line per change.
+ */
 export interface Live {
   progress(progress: Progress): void;
   /** A log message of the tool. */

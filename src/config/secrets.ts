@@ -77,7 +77,10 @@ interface Values {
   readonly values: NodeJS.ProcessEnv;
   /** Values from the secret store, to redact everywhere. */
   readonly secrets: readonly string[];
-  /** Why a stored secret cannot be read, by name. It does not fall back to the environment, which may have another value. */
+  /**
+   * Why a stored secret cannot be read, by name. It does not fall back to the environment, which
+   * may have another value.
+   */
   readonly unreadable: ReadonlyMap<string, string>;
 }
 

@@ -384,7 +384,10 @@ const labels: Readonly<Record<ApprovalAnswer, string>> = {
   no: "No",
 };
 
-/** Asks the client's user; an answer from another terminal may come first. Undefined if the client cannot ask after all. */
+/**
+ * Asks the client's user; an answer from another terminal may come first. Undefined if the client
+ * cannot ask after all.
+ */
 async function askPerson(
   { pending, answered, close }: Waiting,
   context: CallContext,

@@ -210,7 +210,10 @@ export function createFollowTrust(hall: Hall, folder: string): () => Promise<voi
   return follow;
 }
 
-/** After a change of trust: restarts refused servers, stops those no longer approved, and discovers those with something held back again. */
+/**
+ * After a change of trust: restarts refused servers, stops those no longer approved, and discovers
+ * those with something held back again.
+ */
 async function reconcileUpstreams({ fleet, trust }: Hall): Promise<void> {
   if (!trust) return;
   const { servers } = trust.entries();

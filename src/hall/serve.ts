@@ -109,8 +109,8 @@ async function openAccessTokens(
 const noticedMs = 1_000;
 
 /**
- * Of several halls: the others get what is new, and the sessions that run nothing; what waits here for an answer can still
- * have it. Returns the time that is left.
+ * Of several halls: the others get what is new, and the sessions that run nothing; what waits here
+ * for an answer can still have it. Returns the time that is left.
  */
 async function handOver(
   { server, together }: Hall,

@@ -175,7 +175,10 @@ function clientsWithoutHall(files: Findings["files"]): readonly string[] {
   return [...new Set(files.filter(({ hasHall }) => !hasHall).map(({ client }) => client))];
 }
 
-/** Clients of this machine to connect next: those with servers and without the hall; the first one if there are no files. */
+/**
+ * Clients of this machine to connect next: those with servers and without the hall; the first one
+ * if there are no files.
+ */
 export async function findClientsToInstall(folder: string): Promise<readonly string[]> {
   const machine = thisMachine(await realpath(folder));
   const { files } = await findServers({ machine, ownScript: process.argv[1] });

@@ -117,7 +117,10 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
   }),
 };
 
-/** Of several halls, one that was stopped for a moment first asks what was revoked meanwhile. Calls do so in the gateway. */
+/**
+ * Of several halls, one that was stopped for a moment first asks what was revoked meanwhile. Calls
+ * do so in the gateway.
+ */
 function caughtUp(handler: MethodHandler): MethodHandler {
   return (params, request, parts) => {
     const behind = parts.gateway.catchUp();

@@ -184,7 +184,10 @@ export async function readEnds(sql: Sql): Promise<Ends> {
   return { anchor, head, sealed };
 }
 
-/** Everything after the last row is keyed from now on, and the rows up to it are sealed. Does nothing if the chain has a key. */
+/**
+ * Everything after the last row is keyed from now on, and the rows up to it are sealed. Does
+ * nothing if the chain has a key.
+ */
 export async function sealChain(sql: Sql, seal: Seal): Promise<void> {
   const { head, sealed } = await readEnds(sql);
   if (!sealed)

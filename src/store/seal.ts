@@ -118,7 +118,10 @@ export function markFile({ folder, place }: Pick<SealOptions, "folder" | "place"
   return join(folder, `${name}.json`);
 }
 
-/** The store is not the one that was written. Calls that must be recorded are refused until a person has looked at it. */
+/**
+ * The store is not the one that was written. Calls that must be recorded are refused until a person
+ * has looked at it.
+ */
 export class StoreChanged extends HallError {
   static readonly hint =
     "Put it back, or accept the loss: a new audit then begins with a row about it.";

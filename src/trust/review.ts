@@ -104,7 +104,10 @@ interface MarkInput {
   readonly trustSettings: TrustSettings;
 }
 
-/** A person's decision about the same tool stays; else the config's word or its own marks count. Version 0.1 marked fewer tools. */
+/**
+ * A person's decision about the same tool stays; else the config's word or its own marks count.
+ * Version 0.1 marked fewer tools.
+ */
 export function proposeMark(
   server: string,
   tool: Tool,
@@ -139,7 +142,10 @@ export function isOutdated(review: Review): boolean {
   return review.prompts === undefined;
 }
 
-/** A definition compared with the one that was reviewed under its name; `again`: it is the same, but was not shown whole. */
+/**
+ * A definition compared with the one that was reviewed under its name; `again`: it is the same, but
+ * was not shown whole.
+ */
 export type DefinitionChange =
   | { readonly kind: "same" }
   | { readonly kind: "again" }

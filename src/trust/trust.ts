@@ -18,18 +18,27 @@ import { type Effect, type Marks, markTool } from "./marks.ts";
 import { definitionKey, type OfferKind, pinOf } from "./pin.ts";
 import { findReviewed, type InstalledPackage, isOutdated, refusePackage } from "./review.ts";
 
-/** Decides what may be started and called; never runs anything. Based on the ledger, the user's config and the approvals given while this hall runs. */
+/**
+ * Decides what may be started and called; never runs anything. Based on the ledger, the user's
+ * config and the approvals given while this hall runs.
+ */
 export interface Trust {
   judge(target: Target): Verdict;
   /** Why a model may not read the tool's definition; undefined if it may. Cheap enough for a list of thousands. */
   heldBecause(target: Target): Held | undefined;
   /** The same for anything a server offers: also prompts, resources and templates. */
   holds(toolkit: Toolkit, kind: OfferKind, definition: JsonObject): Held | undefined;
-  /** Why a server may not be started, or the package installed for it run, as a predicate after its name; undefined if it may. */
+  /**
+   * Why a server may not be started, or the package installed for it run, as a predicate after its
+   * name; undefined if it may.
+   */
   mayStart(server: string, source: string, installed?: InstalledPackage): string | undefined;
   /** True if a person approved this file with these contents. */
   mayLoadModule(file: string, digest: string): boolean;
-  /** Applies an answer: `hall` trusts the tool until the hall stops, `always` in the ledger; other answers grant nothing. */
+  /**
+   * Applies an answer: `hall` trusts the tool until the hall stops, `always` in the ledger; other
+   * answers grant nothing.
+   */
   grant(target: Target, answer: ApprovalAnswer): Promise<void>;
   /** Reads the ledger again if any process has changed it. Calls that rely on it begin with this. */
   refresh(): void;
@@ -346,9 +355,10 @@ export function readableTool(target: Target, trust: Pick<Trust, "heldBecause"> |
 const taintMs = 30 * 60_000;
 
 /**
- * The untrusted and private content that each conversation has read. An injected instruction may steer everything that follows, and
- * what was read may leave with it, so the taint covers later calls, too: until 30 minutes after the
- * last such read. A conversation is a connection, or a principal whose requests have none.
+ * The untrusted and private content that each conversation has read. An injected instruction may
+ * steer everything that follows, and what was read may leave with it, so the taint covers later
+ * calls, too: until 30 minutes after the last such read. A conversation is a connection, or a
+ * principal whose requests have none.
  */
 export class Conversations {
   /** The one that expires next comes first. */

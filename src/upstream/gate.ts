@@ -22,7 +22,10 @@ export interface ProgramRun {
  */
 const gate = 'read -r _ <&3 || exit; exec 3<&-; unset PWD OLDPWD SHLVL; exec "$@"';
 
-/** Starts a program in a process group of its own, because wrappers leave grandchildren. The guard knows it before it runs. */
+/**
+ * Starts a program in a process group of its own, because wrappers leave grandchildren. The guard
+ * knows it before it runs.
+ */
 export function spawnGuarded(
   { program, args, env, cwd, filter, hasChannel, entered }: ProgramRun,
   guard: ProcessGuard,

@@ -59,7 +59,10 @@ function cleanScope(scope: string | undefined): string | undefined {
   return words.length > 0 ? words.slice(0, 50).join(" ") : undefined;
 }
 
-/** Reads the metadata of the resource, then of its issuer. Throws if they contradict each other or name another resource. */
+/**
+ * Reads the metadata of the resource, then of its issuer. Throws if they contradict each other or
+ * name another resource.
+ */
 export async function findIssuer(
   config: RemoteServerConfig,
   resourceMetadataUrl: URL | undefined,

@@ -49,7 +49,10 @@ export function sourceOf(config: ServerConfig): string {
   ]);
 }
 
-/** The subject of an approval: the source, the contents of the project's files that it runs, and rights in its sandbox. */
+/**
+ * The subject of an approval: the source, the contents of the project's files that it runs, and
+ * rights in its sandbox.
+ */
 export function approvalOf(config: ServerConfig): string {
   const source = sourceOf(config);
   if (config.type !== "stdio") return source;
@@ -69,7 +72,10 @@ function boundFiles(
   return { ...projectFiles(config), ...(digest === undefined ? {} : { [envFile]: digest }) };
 }
 
-/** The same for display. Literal values of a project's file are shown: they decide what runs, and where it sends data. */
+/**
+ * The same for display. Literal values of a project's file are shown: they decide what runs, and
+ * where it sends data.
+ */
 export function describeSource(config: ServerConfig): string {
   return `${describeAddress(config)}${describePrefix(config)}`;
 }
@@ -198,7 +204,10 @@ function secretArguments(words: readonly string[]): ReadonlyMap<number, HiddenAr
   return found;
 }
 
-/** A variable instead of a value. A project's file holds no secret of the user's; their own may hold one anywhere else. */
+/**
+ * A variable instead of a value. A project's file holds no secret of the user's; their own may hold
+ * one anywhere else.
+ */
 const named = /^([A-Za-z]+ )?\$\{[^{}]*\}$/;
 
 function quoted(word: string): string {

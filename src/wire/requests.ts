@@ -238,7 +238,10 @@ export interface AnswerReader<T = unknown> {
   failed(error: HallError): unknown;
 }
 
-/** Requests of ours that wait for an answer. Each is settled once: by its answer, a fault in it, or the end of the connection. */
+/**
+ * Requests of ours that wait for an answer. Each is settled once: by its answer, a fault in it, or
+ * the end of the connection.
+ */
 export class PendingRequests {
   readonly #waiting = new SlotMap<Id, Waiting>();
 

@@ -224,7 +224,10 @@ function applyAnswer(text: string, question: Question, answer: Answer, date: str
   return isWindows ? next.replaceAll("\n", "\r\n") : next;
 }
 
-/** Questions that the description asks are marked under Assumptions: their answers are requirements, or out of scope. */
+/**
+ * Questions that the description asks are marked under Assumptions: their answers are requirements,
+ * or out of scope.
+ */
 function isAuthorsQuestion(text: string, { question, isMark }: Question): boolean {
   return isMark && findOpenQuestions(bodyUnder(text, /^Assumptions/i)).includes(question);
 }

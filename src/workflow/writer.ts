@@ -33,8 +33,9 @@ const repairsMax = 3;
 const charactersMax = 256 * 1024;
 
 /**
- * The documents of a step, the main one first: the caller's `content`, those of a model, or the drafts. Throws VALIDATION
- * if `content` does not have the form. `background`: what a model has to know beside the drafts.
+ * The documents of a step, the main one first: the caller's `content`, those of a model, or the
+ * drafts. Throws VALIDATION if `content` does not have the form. `background`: what a model has to
+ * know beside the drafts.
  */
 export async function writeByForm(
   input: StepInput,

@@ -7,7 +7,10 @@ import { explainToPerson } from "../../src/cli/exit.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { type CommandLine, type Ended, makeCommandLine } from "../servers/command-line.ts";
 
-/** How commands end when they fail: the same for a person, for a program that asked for JSON, and for a script that looks at the exit code. */
+/**
+ * How commands end when they fail: the same for a person, for a program that asked for JSON, and
+ * for a script that looks at the exit code.
+ */
 let line: CommandLine;
 beforeAll(() => {
   line = makeCommandLine();

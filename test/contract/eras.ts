@@ -415,7 +415,10 @@ function saidBy(answer: JsonObject): string {
   return content[0].text;
 }
 
-/** Calls `ask`, and answers what is asked on the way as the client's era does. Gives back the questions and the last answer. */
+/**
+ * Calls `ask`, and answers what is asked on the way as the client's era does. Gives back the
+ * questions and the last answer.
+ */
 async function converse(
   cell: Cell,
   requests: Questions,

@@ -12,7 +12,10 @@ import * as document from "../servers/registry-document.ts";
 import { createEchoToolkit, createToolkit } from "../servers/toolkits.ts";
 import { until } from "../servers/until.ts";
 
-/** Every message of the registry protocol's document, replayed over every transport: ids and times aside, the answers are the document's. */
+/**
+ * Every message of the registry protocol's document, replayed over every transport: ids and times
+ * aside, the answers are the document's.
+ */
 let door: Door;
 beforeAll(async () => {
   const failing = createToolkit("failing", {

@@ -22,7 +22,10 @@ import {
   usePlaces,
 } from "../servers/upstreams.ts";
 
-/** The commands a person types, in a project with real servers. Text for people, JSON for programs, exit codes for scripts. */
+/**
+ * The commands a person types, in a project with real servers. Text for people, JSON for programs,
+ * exit codes for scripts.
+ */
 const places = usePlaces();
 let cli: string;
 

@@ -1,4 +1,7 @@
-/** The client side of the official suite: a hall whose only upstream is the suite's server. Both eras, no expected failures. */
+/**
+ * The client side of the official suite: a hall whose only upstream is the suite's server. Both
+ * eras, no expected failures.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

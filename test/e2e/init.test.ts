@@ -16,7 +16,10 @@ beforeAll(async () => {
 const github = { command: "npx", args: ["-y", "@modelcontextprotocol/server-github"] };
 const canary = "ghp_canarycanarycanary0123456789";
 
-/** The same server in three clients, another one of the same name, one of each other kind, a hall, and a broken file. */
+/**
+ * The same server in three clients, another one of the same name, one of each other kind, a hall,
+ * and a broken file.
+ */
 function crowdedHome(): Home {
   return makeHome({
     "./.mcp.json": {

@@ -30,7 +30,10 @@ function holdsHall(files: readonly string[]): boolean {
   return files.some((file) => readFileSync(file, "utf8").includes("function createHall("));
 }
 
-/** The files that are there once these are loaded: entries by their file's name, the others by the module they were made of. */
+/**
+ * The files that are there once these are loaded: entries by their file's name, the others by the
+ * module they were made of.
+ */
 function loadedBy(...names: readonly string[]): readonly string[] {
   const chunks = readdirSync(`${dist}/chunks`);
   const waiting = names.map((name) =>

@@ -142,7 +142,8 @@ test.concurrent("an unapproved project lists from its lock, starts nothing, and 
   await project.json("trust", "reset", "--yes");
   const before = readStarts(project.starts).length;
 
-  // Everything a cloned repository could bring: a ledger signed with a key of its own, wherever it might be looked for, and a module.
+  // Everything a cloned repository could bring: a ledger signed with a key of its own, wherever it
+  // might be looked for, and a module.
   const ran = join(project.folder, "module-ran");
   writeFileSync(
     join(project.folder, "evil.mjs"),

@@ -9,7 +9,10 @@ import { modern } from "../servers/client.ts";
 import { startHall } from "../servers/hall.ts";
 import * as document from "../servers/registry-document.ts";
 
-/** Facts of a call, of its service and of its definition that pass through the hall, as documents 001 and 004 have them. */
+/**
+ * Facts of a call, of its service and of its definition that pass through the hall, as documents
+ * 001 and 004 have them.
+ */
 
 const entry = {
   name: "memory_put",

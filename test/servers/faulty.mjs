@@ -1,7 +1,8 @@
 // An MCP server on stdio that is as good or as bad as its arguments say: `node faulty.mjs [word …]`.
 //
-// How it speaks:  nothing (2025-11-25), modern (2026-07-28 only), both, old (2024-11-05), wrong-version
-// How it starts:  crash-start, hang-start, slow-start=MS, silent-discover, exit-discover, fail-starts=N (counted in the file of starts=), banner,
+// How it speaks:  nothing (2025-11-25), modern (2026-07-28 only), both, old (2024-11-05),
+// wrong-version How it starts:  crash-start, hang-start, slow-start=MS, silent-discover,
+// exit-discover, fail-starts=N (counted in the file of starts=), banner,
 //                 stderr=TEXT
 // How it lists:   tools=N, bad-definition, endless-pages, repeated-cursor, hang-list, no-tools, resources, broken-resources, prompts
 // How it ends:    stubborn (heeds neither the end of its input nor SIGTERM)
@@ -117,7 +118,10 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const quiet = () => pause(30);
 const text = (length) => "x".repeat(length);
 
-/** The behaviour of the tools. Each gets its arguments and the request, and returns the result, or undefined for no answer. */
+/**
+ * The behaviour of the tools. Each gets its arguments and the request, and returns the result, or
+ * undefined for no answer.
+ */
 const acts = {
   echo: (args) => say(args, { structuredContent: args }),
   whoami: () => say({ pid: process.pid, argv: words, env: process.env, cwd: process.cwd() }),

@@ -1,5 +1,6 @@
-// A server over stdio that is really elsewhere: passes every line on to a WebSocket, and every message back. Usage: stdio-bridge.mjs URL [WORDS]
-// WORDS, a JSON string, is written to stderr with every tool call.
+// A server over stdio that is really elsewhere: passes every line on to a WebSocket, and every
+// message back. Usage: stdio-bridge.mjs URL [WORDS] WORDS, a JSON string, is written to stderr with
+// every tool call.
 import { createInterface } from "node:readline";
 import { WebSocket } from "ws";
 

@@ -1,4 +1,5 @@
-// What the user's config eases by name counts only for a server whose review has shown it: any project can use that name.
+// What the user's config eases by name counts only for a server whose review has shown it: any
+// project can use that name.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// Whoever gets hold of the hall's socket is not believed, in either direction, without a key that only the user can read.
+// Whoever gets hold of the hall's socket is not believed, in either direction, without a key that
+// only the user can read.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";

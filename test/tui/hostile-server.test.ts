@@ -15,8 +15,9 @@ import { benchOf, type ClientBench, makeFolder } from "./client-bench.ts";
 import { openStrictTerminal, type StrictTerminal } from "./strict-terminal.ts";
 
 /**
- * Servers that put into every text what would clear the screen, change its title, write to the clipboard, hide or turn words, or take the terminal
- * away; and the whole client in front of them, on a terminal that notes whatever is not the client's own.
+ * Servers that put into every text what would clear the screen, change its title, write to the
+ * clipboard, hide or turn words, or take the terminal away; and the whole client in front of them,
+ * on a terminal that notes whatever is not the client's own.
  */
 const bridge = fileURLToPath(new URL("../servers/stdio-bridge.mjs", import.meta.url));
 

@@ -268,8 +268,9 @@ interface Merged {
 }
 
 /**
- * Merges the same server from several clients into one, and renames different servers with the same name. A server with the
- * same program and arguments, or the same URL, as one in our config is already known, whatever else differs.
+ * Merges the same server from several clients into one, and renames different servers with the same
+ * name. A server with the same program and arguments, or the same URL, as one in our config is
+ * already known, whatever else differs.
  */
 function mergeSightings(sightings: readonly Sighting[], existing: JsonObject): Merged {
   const groups = new Map<string, [Sighting, ...Sighting[]]>();

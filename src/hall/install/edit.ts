@@ -127,8 +127,8 @@ function headerOf(line: string): string[] | undefined {
 }
 
 /**
- * Leaves every other character as it is. The parser's own `modify` reformats the lines around a change and moves a comment
- * at the end of a line to the next property.
+ * Leaves every other character as it is. The parser's own `modify` reformats the lines around a
+ * change and moves a comment at the end of a line to the next property.
  */
 export function setInJson(text: string, path: readonly string[], value: unknown): string {
   const root = parseJson(text);

@@ -42,7 +42,10 @@ export interface InstallTarget {
   readonly ownScript?: string | undefined;
 }
 
-/** Adds the hall to a client's file and removes the servers named in `move`. Throws ConfigError for an unreadable file. */
+/**
+ * Adds the hall to a client's file and removes the servers named in `move`. Throws ConfigError for
+ * an unreadable file.
+ */
 export async function planInstall(
   target: InstallTarget,
   command: readonly [string, ...string[]],

@@ -15,8 +15,9 @@ interface Elsewhere {
 }
 
 /**
- * Approvals of all halls: each hall shows what waits anywhere. An answer goes to the hall where the call waits; an answer for
- * a call that has failed waits for its next attempt in any hall, which one of them uses.
+ * Approvals of all halls: each hall shows what waits anywhere. An answer goes to the hall where the
+ * call waits; an answer for a call that has failed waits for its next attempt in any hall, which
+ * one of them uses.
  */
 export class SharedApprovals {
   readonly #board: Board;

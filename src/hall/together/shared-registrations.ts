@@ -18,8 +18,8 @@ interface Shared {
 export type SendRun = (hall: string, body: JsonObject, scope: Scope) => Promise<unknown>;
 
 /**
- * Registrations that hold in all halls. `own` records a change; `book` only applies what another hall has recorded. A call of a
- * service that is connected to another hall goes through that hall.
+ * Registrations that hold in all halls. `own` records a change; `book` only applies what another
+ * hall has recorded. A call of a service that is connected to another hall goes through that hall.
  */
 export function shareRegistrations(
   own: Registrations,

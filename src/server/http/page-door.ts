@@ -257,8 +257,8 @@ function refuseForeign(request: IncomingMessage): Refusal | undefined {
 }
 
 /**
- * Halls on different ports of one host must not replace each other's cookie. The port is the one that the browser knows:
- * halls behind a balancer share the cookie, whichever port each listens on.
+ * Halls on different ports of one host must not replace each other's cookie. The port is the one
+ * that the browser knows: halls behind a balancer share the cookie, whichever port each listens on.
  */
 function cookieName({ headers }: IncomingMessage): string {
   return `guildhall_${/:(\d+)$/.exec(headers.host ?? "")?.[1] ?? "0"}`;

@@ -12,7 +12,10 @@ export interface Entity {
 
 const entitiesMax = 200;
 
-/** By patterns (dates, money, addresses) and by names that a list, a title or a word in them identifies. Other names are left out. */
+/**
+ * By patterns (dates, money, addresses) and by names that a list, a title or a word in them
+ * identifies. Other names are left out.
+ */
 export function findEntities(sentences: readonly Sentence[], language: TextLanguage): Entity[] {
   const found = new Map<string, Entity>();
   const surnames = new Map<string, string>();

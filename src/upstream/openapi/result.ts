@@ -15,7 +15,10 @@ export interface ApiAnswer extends Fetched {
 
 const errorTextMax = 10_000;
 
-/** A result as a tool gives it: text and structure for JSON, media and files as they are, errors with status and body. */
+/**
+ * A result as a tool gives it: text and structure for JSON, media and files as they are, errors
+ * with status and body.
+ */
 export function toOutcome(operation: Operation, answer: ApiAnswer, textBytesMax: number): Outcome {
   const { status, bytes, contentType } = answer;
   if (status >= 300) return failure(answer);

@@ -100,7 +100,10 @@ export class Sender {
     }
   }
 
-  /** Follows redirects of requests that only read. Another origin gets neither credentials nor headers of the config. */
+  /**
+   * Follows redirects of requests that only read. Another origin gets neither credentials nor
+   * headers of the config.
+   */
   async #follow(start: Request, signal: AbortSignal): Promise<Received> {
     let request = start;
     for (let redirects = 0; ; redirects++) {
