@@ -3,7 +3,7 @@
  * Shapes follow MCP; fields we do not know pass through untouched.
  */
 import type { HallError } from "./base/errors.ts";
-import type { JsonObject } from "./base/json.ts";
+import { isObject, type JsonObject } from "./base/json.ts";
 import type { Scope } from "./base/scope.ts";
 
 /** A tool as its toolkit defines it. Everything but `facts` is what clients see. */
@@ -373,4 +373,10 @@ export interface Prompt {
     readonly [field: string]: unknown;
   }[];
   readonly [field: string]: unknown;
+}
+
+/** True if the client can show its user a form: it names them, or names no mode at all. */
+export function supportsForms(capabilities: JsonObject | undefined): boolean {
+  const elicitation = capabilities?.elicitation;
+  return isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
 }

@@ -171,6 +171,11 @@ function isEnd(character: string | undefined): boolean {
   return character === "," || character === "}" || character === "]" || character === undefined;
 }
 
+/** The texts in the content of a result. */
+export function textsOf(content: readonly JsonObject[]): string {
+  return content.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n");
+}
+
 /**
  * A result with text only, as the JSON that a server sent. Only for a call whose answer is passed on: a
  * copy by spreading would be empty.

@@ -3,7 +3,16 @@ import { type Advice, adviceForModel, contentForModel } from "../base/advice.ts"
 import { type ErrorCode, HallError } from "../base/errors.ts";
 import { hashOf, isObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
-import type { Call, CallContext, Flow, FlowMarks, Outcome, Taint, Target } from "../tool.ts";
+import {
+  type Call,
+  type CallContext,
+  type Flow,
+  type FlowMarks,
+  type Outcome,
+  supportsForms,
+  type Taint,
+  type Target,
+} from "../tool.ts";
 import {
   type ApprovalAnswer,
   type ApprovalSubject,
@@ -250,7 +259,9 @@ async function decide(
 
   const { rootCall, caller } = call;
   const canAsk =
-    hasForms(context) && caller.mayAnswer !== "nothing" && (parts.mayApproveOwn?.(call) ?? true);
+    supportsForms(context.capabilities) &&
+    caller.mayAnswer !== "nothing" &&
+    (parts.mayApproveOwn?.(call) ?? true);
   const isClosed = (rootCall && !asksEachTime(target)) || !canAsk;
   const asked =
     before ??
@@ -297,12 +308,6 @@ async function decide(
   await audit("approved", answer);
   await parts.trust.grant(target, answer);
   parts.approvals.wake();
-}
-
-/** True if the client can show its user a form; a client that names no mode supports forms. */
-function hasForms({ capabilities }: CallContext): boolean {
-  const elicitation = capabilities?.elicitation;
-  return isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
 }
 
 /** Approve this call, or allow the tool from now on, if that can help. */

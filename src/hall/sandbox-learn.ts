@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { HallError, messageOf } from "../base/errors.ts";
 import { dataFolder } from "../base/files.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject, textsOf } from "../base/json.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { ownValue } from "../trust/easing.ts";
 import type { ReviewedSandbox, SandboxRights } from "../trust/ledger.ts";
@@ -175,9 +175,7 @@ export async function openLearning(settings: Settings, name: string): Promise<Le
     async attempt(tool, args) {
       try {
         const { isError, content } = await hall.call(tool, args);
-        return isError
-          ? content.map((item) => (item.type === "text" ? item.text : "")).join(" ")
-          : undefined;
+        return isError ? textsOf(content) : undefined;
       } catch (error) {
         return messageOf(error);
       }
