@@ -3,6 +3,9 @@ import type { Secrets } from "../base/log.ts";
 import { bucketOf } from "./periods.ts";
 import type { AuditEntry, CallRow } from "./store.ts";
 
+// Rows of calls on their way into the store: secrets are removed, then the rows are packed for the
+// writer's thread, and unpacked there.
+
 /** Removes secrets from the parts of a row that come from outside. Names that the hall assigned are left alone. */
 export interface Scrub {
   call(row: CallRow): CallRow;
