@@ -3,7 +3,10 @@ import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Bundles a file that imports from src/, the way scripts/build.mjs does, into the ignored results. Gives where it is. */
+/**
+ * Bundles a file that imports from src/, the way scripts/build.mjs does, into the ignored results.
+ * Gives where it is.
+ */
 export async function bundle(name) {
   await build({
     absWorkingDir: root,

@@ -1,7 +1,10 @@
 import { median, row, short } from "./figures.mjs";
 import { echoCall, start } from "./processes.mjs";
 
-/** Programs that call tools: what an empty one costs, and the bytes a client sees. Calls in them are in programs.mjs. */
+/**
+ * Programs that call tools: what an empty one costs, and the bytes a client sees. Calls in them are
+ * in programs.mjs.
+ */
 export default { name: "code", run };
 
 const callsOfJob = 10;

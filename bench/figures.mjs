@@ -11,7 +11,10 @@ export const median = (values) => percentile(values, 0.5);
 export const short = (value) =>
   value >= 1_000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3)));
 
-/** One row. A goal is `{ atMost }`, `{ below }`, `{ atLeast }` or nothing; what is not measured is neither met nor missed. */
+/**
+ * One row. A goal is `{ atMost }`, `{ below }`, `{ atLeast }` or nothing; what is not measured is
+ * neither met nor missed.
+ */
 export function row(figure, measured, unit, goal = {}, note = "") {
   const { atMost, below, atLeast } = goal;
   const text =

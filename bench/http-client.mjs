@@ -133,7 +133,10 @@ async function openLine(port) {
   };
 }
 
-/** Bytes of the whole answer, once its head is there. One without a length is empty: chunked, or without a body at all. */
+/**
+ * Bytes of the whole answer, once its head is there. One without a length is empty: chunked, or
+ * without a body at all.
+ */
 function lengthOf(bytes) {
   const end = bytes.indexOf("\r\n\r\n");
   if (end === -1) return undefined;

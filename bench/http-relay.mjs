@@ -3,11 +3,14 @@ import { measureHttp, openCalls } from "./http.mjs";
 import { openHttp } from "./http-client.mjs";
 import { startListener } from "./listeners.mjs";
 
-/** An HTTP client, a hall and an HTTP upstream, each of either era, beside a process that passes requests without a look at them. */
+/**
+ * An HTTP client, a hall and an HTTP upstream, each of either era, beside a process that passes
+ * requests without a look at them.
+ */
 export default { name: "http-relay", run };
 
 const connections = 20;
-/** What stands in front, and the era of the client and of the upstream. */
+/** The program under test, and the era of the client and of the upstream. */
 const lines = {
   "modern bare": ["bare-http-relay", "modern", "modern"],
   "modern to modern": ["http-relay-hall", "modern", "modern"],

@@ -248,7 +248,7 @@ async function compareAnswers(clients) {
   }
 }
 
-/** What legacy connections cost that have shaken hands and then do nothing, with no socket open. */
+/** The cost of idle sessions after a handshake of 2025, with no socket open. */
 async function measureIdle() {
   const what = `memory of ${short(idleConnections)} idle legacy connections`;
   const show = ({ before, after }) => `${short(before)} to ${short(after)} MB`;

@@ -40,7 +40,10 @@ export function startClient(command, args, { cwd, env } = {}) {
     if (lines > 0) onLines(lines);
   });
 
-  /** Sends all calls, at most `depth` unanswered; what one chunk of answers frees goes out in one write. Gives answers and ms of all. */
+  /**
+   * Sends all calls, at most `depth` unanswered; what one chunk of answers frees goes out in one
+   * write. Gives answers and ms of all.
+   */
   async function exchange(calls, depth) {
     const requests = calls.map(({ method, params }) => ({
       jsonrpc: "2.0",
@@ -134,7 +137,10 @@ export function startClient(command, args, { cwd, env } = {}) {
       return (await exchange(calls, depth)).ms;
     },
 
-    /** Ends the server by closing its input; one that stays is killed. Throws when it had said more than it was asked. */
+    /**
+     * Ends the server by closing its input; one that stays is killed. Throws when it had said more
+     * than it was asked.
+     */
     async stop() {
       if (failure) {
         child.kill("SIGKILL");

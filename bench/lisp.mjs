@@ -144,7 +144,7 @@ async function bundleLisp(name, plugins) {
   return outfile;
 }
 
-/** What budgets cost at run time, each as it stands in the source. A pattern that matches nothing any more ends the bench. */
+/** The run-time code of the budgets, as written in the source. The bench fails if a pattern no longer matches. */
 const counters = [
   [/if \(--m\.fuel < 0\) m\.refuel\(\);/g, ""],
   [/--m\.fuel < 0/g, "false"],

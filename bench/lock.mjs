@@ -8,7 +8,10 @@ import { memoryOf } from "./listeners.mjs";
 import { inTurns } from "./processes.mjs";
 import { childrenOf, createProject, upstreamCommand } from "./projects.mjs";
 
-/** A hall that knows many upstreams from its lock, beside one in an empty folder: what the list costs before any server runs. */
+/**
+ * A hall that knows many upstreams from its lock, beside one in an empty folder: what the list
+ * costs before any server runs.
+ */
 export default { name: "lock", run };
 
 const upstreams = 100;
@@ -97,7 +100,7 @@ async function startOnce(project) {
     counted += answer.result.tools.filter(({ name }) => name.startsWith("upstream-")).length;
     cursor = answer.result.nextCursor;
   } while (cursor !== undefined);
-  // What a start leaves for later happens now.
+  // Work that a start defers happens now.
   await sleep(300);
   const [mb, children] = [memoryOf(client.pid), childrenOf(client.pid).length];
   await client.stop();

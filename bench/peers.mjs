@@ -12,7 +12,10 @@ import { echoCall, inTurns, pathOf, processes } from "./processes.mjs";
 import { createProject, upstreamCommand } from "./projects.mjs";
 import { stderr } from "./stderr.mjs";
 
-/** The hall beside other relays in front of the same server over stdio: their clients use HTTP, that of the SDK's relay stdio. */
+/**
+ * The hall beside other relays in front of the same server over stdio: their clients use HTTP, that
+ * of the SDK's relay stdio.
+ */
 export default { name: "peers", run, isOnRequest: true };
 
 const connections = 20;

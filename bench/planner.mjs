@@ -4,7 +4,7 @@ import { createHall, createMemoryPair } from "../dist/index.js";
 import { median, percentile, row, short } from "./figures.mjs";
 import { pathOf } from "./processes.mjs";
 
-/** What an agent with a model costs a turn, besides the model: prompt, provider, tool call, steps, trace. The model takes no time. */
+/** The cost of an agent's turn without the model's own time: prompt, provider, tool call, steps, trace. */
 export default { name: "planner", run };
 
 const turns = 8;

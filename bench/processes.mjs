@@ -4,7 +4,7 @@ import { echoArguments } from "./servers/echo-tool.mjs";
 
 export const pathOf = (file) => fileURLToPath(new URL(file, import.meta.url));
 
-/** What can be started: each gives the arguments of `node`. */
+/** The programs that can be started: each gives the arguments of `node`. */
 export const processes = {
   bare: [pathOf("servers/bare-echo.mjs")],
   hall: [pathOf("servers/hall-echo.mjs")],

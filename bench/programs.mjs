@@ -1,7 +1,10 @@
 import { median, percentile, ratioRow, row, short } from "./figures.mjs";
 import { echoCall, start } from "./processes.mjs";
 
-/** Sessions and programs in both languages: a new session, and 100 calls in one program beside the same made one by one. */
+/**
+ * Sessions and programs in both languages: a new session, and 100 calls in one program beside the
+ * same made one by one.
+ */
 export default { name: "programs", run };
 
 const callsOfProgram = 100;

@@ -1,5 +1,7 @@
-// GUILDHALL_DATA=<folder of tools.*.jsonl and tasks.*.jsonl> node --expose-gc bench/recall.mjs [--only <set>] [--speed <tools>] [--json | --table]
-// How often `find_tools` finds what a task needs, with plain BM25 beside it, and how good the groups are. `--table` prints the tables of docs/figures.md.
+// GUILDHALL_DATA=<folder of tools.*.jsonl and tasks.*.jsonl> node --expose-gc bench/recall.mjs
+// [--only <set>] [--speed <tools>] [--json | --table] How often `find_tools` finds what a task
+// needs, with plain BM25 beside it, and how good the groups are. `--table` prints the tables of
+// docs/figures.md.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { measureGroups, shuffled } from "./recall/groups.mjs";
@@ -71,7 +73,10 @@ function measureSet({ name, use, toolkits, tasks }) {
   };
 }
 
-/** Sets of many servers are grouped into eight, the others into five; next to it a random grouping of the same sizes, described the same way. */
+/**
+ * Sets of many servers are grouped into eight, the others into five; next to it a random grouping
+ * of the same sizes, described the same way.
+ */
 function measureGroupings(toolkits, tasks, ranker) {
   if (toolkits.length < 6 || toolkits.length > 200) return [];
   const started = performance.now();

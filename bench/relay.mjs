@@ -5,7 +5,10 @@ import { echoCall, inTurns, pathOf } from "./processes.mjs";
 import { createProject, upstreamCommand } from "./projects.mjs";
 import { countPerCall, cpuPerCall } from "./work.mjs";
 
-/** Client, hall and upstream over stdio, beside a process that only passes the bytes; and through a second hall process. */
+/**
+ * Client, hall and upstream over stdio, beside a process that only passes the bytes; and through a
+ * second hall process.
+ */
 export default { name: "relay", run };
 
 const depth = 64;

@@ -1,4 +1,6 @@
-// npm run bench [-- --only stdio|cold|slo|http|door|http-relay|relay|growth|peers|lock|sandbox|registry|store|halls|lisp|code|programs|planner|policy|tui|page|workflow|commands|soak] [--rounds N] [--json]
+// npm run bench [-- --only
+// stdio|cold|slo|http|door|http-relay|relay|growth|peers|lock|sandbox|registry|store|halls|lisp|code|programs|planner|policy|tui|page|workflow|commands|soak]
+// [--rounds N] [--json]
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";

@@ -115,7 +115,10 @@ async function measureHttp() {
   ];
 }
 
-/** A whole warm call through the gateway, validation included: an upper bound. Made from inside a tool, which has the context a call needs. */
+/**
+ * A whole warm call through the gateway, validation included: an upper bound. Made from inside a
+ * tool, which has the context a call needs.
+ */
 async function measureValidation() {
   let measure;
   const outer = { name: "outer", inputSchema: { type: "object" } };

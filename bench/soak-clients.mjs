@@ -3,7 +3,10 @@ import { createInterface } from "node:readline";
 import { WebSocket } from "ws";
 import { processes } from "./processes.mjs";
 
-/** Clients of four kinds. Each has `send`, `close` and calls `heard` for every message; `lost` when its hall is gone. */
+/**
+ * Clients of four kinds. Each has `send`, `close` and calls `heard` for every message; `lost` when
+ * its hall is gone.
+ */
 export const kinds = ["stdio", "legacy HTTP", "modern HTTP", "WebSocket"];
 
 export function connect(kind, hall, events) {

@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 
-/** One WebSocket made by hand: frames are masked before the clock runs, counted while it runs, read when it has stopped. */
+/**
+ * One WebSocket made by hand: frames are masked before the clock runs, counted while it runs, read
+ * when it has stopped.
+ */
 export async function openSocket(port) {
   const socket = connect(port, "127.0.0.1").setNoDelay(true);
   /** Called with the frames of one chunk. */
@@ -38,7 +41,10 @@ export async function openSocket(port) {
   return {
     notify: (message) => void socket.write(writeFrame(message)),
 
-    /** All requests, at most `depth` unanswered; what one chunk of answers frees goes out in one write. Resolves with the ms of all. */
+    /**
+     * All requests, at most `depth` unanswered; what one chunk of answers frees goes out in one
+     * write. Resolves with the ms of all.
+     */
     async pipeline(requests, depth) {
       const frames = requests.map(({ message }) => writeFrame(message));
       const answers = [];

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { bundle } from "./bundle.mjs";
 import { median, row, short } from "./figures.mjs";
 
-/** What recording costs a call, and what a file with a million rows costs whoever opens and reads it. */
+/** The cost of recording a call, and of opening and reading a file with a million rows. */
 export default { name: "store", run };
 
 const rows = 1_000_000;

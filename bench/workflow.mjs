@@ -6,7 +6,10 @@ import { startClient } from "./line-client.mjs";
 import { pathOf, processes } from "./processes.mjs";
 import { createProject } from "./projects.mjs";
 
-/** The workflow over stdio in a repository as large as a step looks at: how long each step takes, how long nobody else is heard, what its code costs the first time. */
+/**
+ * The workflow over stdio in the largest repository a step reads: the time of each step, how long
+ * it blocks other requests, and the cost of loading its code.
+ */
 export default { name: "workflow", run };
 
 const files = 5_000;
@@ -26,7 +29,7 @@ async function run({ rounds = 5 } = {}) {
   const project = createProject();
   try {
     fillProject(project.folder);
-    // Nobody is there to be asked whether tasks may be worked on.
+    // There is no person to approve work on tasks.
     project.command("trust", "speckit.implement");
     const first = newFigures();
     const later = newFigures();
@@ -91,7 +94,7 @@ async function measureOnce({ folder, env }, ...both) {
     cwd: folder,
     env: { ...env, GUILDHALL_BENCH_DELAYS: delays },
   });
-  // What the first call of any tool loads, such as the checks of arguments, belongs to no step.
+  // Code that the first call of any tool loads, such as argument validation, is not counted for a step.
   await client.ask({
     method: "tools/call",
     params: { name: "speckit.status", arguments: {}, _meta },

@@ -85,7 +85,8 @@ const gathering = gather(
 );
 const result = await build({ ...options, plugins: [...plugins, gathering] });
 
-// Packages written for CommonJS ask for `require`, by way of one file; a banner would make one in each file, which costs the start of a hall.
+// Packages written for CommonJS ask for `require`, by way of one file; a banner would make one in
+// each file, which costs the start of a hall.
 const withRequire =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);\n';
 for (const { path, text } of result.outputFiles) {

@@ -4,10 +4,12 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
 /**
- * A plugin for a second build, from the `inputs` of the first. esbuild makes a file of all modules that the same entries reach, and every `import()`
- * is an entry: a hall started from 77 files, most of them small, and to Node a file costs more than what is in it. Here the modules of the `starts`
- * are told apart only by who needs them: of the starts and the `others`, by name, and of what runs without the `hall`, by whether it is one or several.
- * An entry that reaches one module of such a part imports all of it, and so each part is one file.
+ * A plugin for a second build, from the `inputs` of the first. esbuild makes a file of all modules
+ * that the same entries reach, and every `import()` is an entry: a hall started from 77 files, most
+ * of them small, and to Node a file costs more than what is in it. Here the modules of the `starts`
+ * are told apart only by who needs them: of the starts and the `others`, by name, and of what runs
+ * without the `hall`, by whether it is one or several. An entry that reaches one module of such a
+ * part imports all of it, and so each part is one file.
  */
 export function gather(inputs, { starts, others, main, hall }, root) {
   const named = Object.entries({ ...starts, ...others }).map(([name, entries]) => [

@@ -45,7 +45,10 @@ function read(file) {
   }
 }
 
-/** `config` is the whole schema, `stdio`, `remote` and `openapi` are the kinds of server, anything else is a section. */
+/**
+ * `config` is the whole schema, `stdio`, `remote` and `openapi` are the kinds of server, anything
+ * else is a section.
+ */
 function table(name) {
   const [stdio, remote, openapi] = schema.properties.mcpServers.additionalProperties.anyOf;
   const part = { config: schema, stdio, remote, openapi }[name] ?? schema.properties[name];

@@ -78,6 +78,7 @@ const ternaries = find(isNestedTernary);
 const sentencePatterns = find(isSentencePattern);
 const clientEnds = find(isClientEnd);
 const backoffs = find(isBackoff);
+const sharedNames = findSharedNames();
 const glossaryRows = countGlossaryRows();
 const relayed = await filesOfRelayedCall();
 
@@ -98,6 +99,7 @@ const figures = [
   ["regular expressions over our own sentences", sentencePatterns.length, "0"],
   ["MCP client ends", clientEnds.length, "1"],
   ["backoff formulas", backoffs.length, "1"],
+  ["names that several files export a type under", sharedNames.length, "0"],
   ["rows of the glossary", glossaryRows, "≤ 60"],
   ["files that a relayed call passes", relayed.length, "≤ 32"],
 ];
@@ -126,6 +128,7 @@ if (process.argv.includes("--list")) {
   list("regular expressions over our own sentences", sentencePatterns);
   list("client ends", clientEnds);
   list("backoff formulas", backoffs);
+  list("names of several exported types", sharedNames);
   list("files of a relayed call", relayed);
 }
 
@@ -243,6 +246,21 @@ function isBackoff(node, parents, { file }) {
 function countGlossaryRows() {
   const lines = readFileSync(join(root, "docs/glossary.md"), "utf8").split("\n");
   return lines.filter((line) => line.startsWith("| ")).length - 1;
+}
+
+/** Names under which more than one file declares and exports a type, an interface or a class. */
+function findSharedNames() {
+  const owners = new Map();
+  for (const { file, program } of [...sources, ...page])
+    for (const { type, declaration } of program.body) {
+      if (type !== "ExportNamedDeclaration") continue;
+      if (!/^(TS(Interface|TypeAlias)|Class)Declaration$/.test(declaration?.type)) continue;
+      const { name } = declaration.id;
+      owners.set(name, new Set(owners.get(name)).add(file));
+    }
+  return [...owners]
+    .filter(([, files]) => files.size > 1)
+    .map(([name, files]) => `${name}: ${[...files].join(", ")}`);
 }
 
 /** Groups of files that import each other's values, not only types. */

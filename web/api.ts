@@ -5,7 +5,7 @@ import type { PageAnswer, PageError, PageEvent, PageMethods } from "../src/hall/
 /** The second secret of the session; other ports of this host get the cookie but cannot read this. */
 const csrfKey = "guildhall.csrf";
 
-export class Failure extends Error {
+export class ApiFailure extends Error {
   readonly error: PageError;
 
   constructor(error: PageError) {
@@ -27,13 +27,13 @@ export async function ask<M extends keyof PageMethods>(
 }
 
 /** A sign-in at an issuer that has begun; its secrets stay in this tab. */
-export interface BegunSignIn {
+export interface StartedSignIn {
   readonly url: string;
   readonly state: string;
   readonly verifier: string;
 }
 
-interface IssuerAnswer extends Omit<BegunSignIn, "url"> {
+interface IssuerAnswer extends Omit<StartedSignIn, "url"> {
   readonly issuer: string;
   readonly answer: string;
 }
@@ -44,8 +44,8 @@ export async function readIssuers(): Promise<readonly string[]> {
   return issuers;
 }
 
-export async function beginSignIn(issuer: string): Promise<BegunSignIn> {
-  return (await post("sign-in", { issuer })) as BegunSignIn;
+export async function beginSignIn(issuer: string): Promise<StartedSignIn> {
+  return (await post("sign-in", { issuer })) as StartedSignIn;
 }
 
 export async function signIn(
@@ -69,7 +69,7 @@ async function post(method: string, params: object): Promise<unknown> {
   const body: unknown = await response.json().catch(() => undefined);
   if (!response.ok) throw refusalOf(response, body, method);
   const answer = body as PageAnswer<unknown>;
-  if ("error" in answer) throw new Failure(answer.error);
+  if ("error" in answer) throw new ApiFailure(answer.error);
   return answer.result;
 }
 
@@ -94,7 +94,7 @@ function refusalOf({ status }: Response, body: unknown, method: string): Error {
   const message = error?.message ?? `the hall answered with ${status}`;
   if (status === 401 && method !== "sign-in") return new SignedOut(message);
   const { suggestion: hint, next = [] } = error?.data ?? {};
-  return new Failure({ code: "DENIED", message, hint, next });
+  return new ApiFailure({ code: "DENIED", message, hint, next });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type BegunSignIn, signIn } from "./api.ts";
+import { type StartedSignIn, signIn } from "./api.ts";
 
 /**
  * The way back from an issuer: `/oauth/callback` is this page. A sign-in ends in the tab that began it, which alone
@@ -24,13 +24,13 @@ export function takeAnswer(): string | undefined {
   return taken;
 }
 
-interface KeptSignIn extends Pick<BegunSignIn, "state" | "verifier"> {
+interface KeptSignIn extends Pick<StartedSignIn, "state" | "verifier"> {
   readonly issuer: string;
   /** The screen that was asked for. */
   readonly hash: string;
 }
 
-export function leaveToSignIn(issuer: string, { url, state, verifier }: BegunSignIn): void {
+export function leaveToSignIn(issuer: string, { url, state, verifier }: StartedSignIn): void {
   const kept: KeptSignIn = { issuer, state, verifier, hash: location.hash };
   sessionStorage.setItem(key, JSON.stringify(kept));
   location.assign(url);

@@ -9,7 +9,7 @@ import type {
 } from "../src/hall/page/contract.ts";
 import type { LogEntry } from "../src/hall/server-logs.ts";
 import type { Progress } from "../src/tool.ts";
-import { ask, Failure, followEvents, Offline, SignedOut } from "./api.ts";
+import { ApiFailure, ask, followEvents, Offline, SignedOut } from "./api.ts";
 import { type First, firstCalls, readFirst } from "./first.ts";
 import { addLines } from "./log-lines.ts";
 
@@ -181,7 +181,7 @@ function retryLater(isNeeded: () => boolean, again: () => Promise<void>): void {
 
 /** Undefined where the hall is only away: the page says so in one place. */
 export function failureOf(error: unknown): PageError | undefined {
-  if (error instanceof Failure) return error.error;
+  if (error instanceof ApiFailure) return error.error;
   if (error instanceof Offline) return undefined;
   if (error instanceof SignedOut) {
     connect("signed-out");

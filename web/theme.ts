@@ -1,4 +1,4 @@
-/** Light, dark, or what the system says. */
+/** The page's colours: light, dark, or the system's setting. Kept in the browser. */
 export type Theme = "system" | "light" | "dark";
 
 const key = "guildhall.theme";

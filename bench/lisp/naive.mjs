@@ -1,6 +1,7 @@
 /**
- * The interpreter one writes in an afternoon, for comparison: it walks the forms as they were read, looks names up in a chain of maps, and knows just
- * what the programs of the bench need. Numbers are JS numbers, and nothing is counted or bounded.
+ * The interpreter one writes in an afternoon, for comparison: it walks the forms as they were read,
+ * looks names up in a chain of maps, and knows just what the programs of the bench need. Numbers
+ * are JS numbers, and nothing is counted or bounded.
  */
 export function createNaive() {
   const functions = new Map(Object.entries(builtins));

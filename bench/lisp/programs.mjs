@@ -1,6 +1,8 @@
 /**
- * What the Lisps are timed on. `lisp` runs in ours, SBCL, JSCL and, unless `plain` says it in simpler forms, in the naive walker; `scheme` is the same in
- * Scheme. Those with `onlySbcl` use parts of the language that the others do not have. `size` is what SBCL and the naive walker get, `smallSize` what the interpreters from npm can bear; `SIZE` in a program stands for it.
+ * The programs on which the Lisps are timed. `lisp` runs in ours, SBCL, JSCL and, unless `plain`
+ * has simpler forms, in the naive walker; `scheme` is the same in Scheme. Those with `onlySbcl` use
+ * parts of the language that the others do not have. `size` is what SBCL and the naive walker get,
+ * `smallSize` what the interpreters from npm can handle; it replaces `SIZE` in a program.
  */
 export const programs = [
   {

@@ -1,7 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { programs, withSize } from "./programs.mjs";
 
-/** Milliseconds of processor time by program in SBCL, compiled with its usual settings; undefined where there is none. */
+/**
+ * Milliseconds of processor time by program in SBCL, compiled with its usual settings; undefined
+ * where there is none.
+ */
 export function timeSbcl() {
   try {
     const output = execFileSync(

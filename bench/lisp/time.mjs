@@ -1,5 +1,6 @@
-// node time.mjs ENGINE FOLDER SIZES PROGRAM: times one program in one engine, warm, and prints milliseconds of processor time as JSON. FOLDER holds the
-// engine. With all programs in one process, what the host has learnt of one would spoil the next.
+// node time.mjs ENGINE FOLDER SIZES PROGRAM: times one program in one engine, warm, and prints
+// milliseconds of processor time as JSON. FOLDER holds the engine. With all programs in one
+// process, what the host has learnt of one would spoil the next.
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

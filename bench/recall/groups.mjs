@@ -1,4 +1,7 @@
-/** How well groups route tasks: by what they say of themselves, and by the vote of the best tools. Shares of wanted tools, in percent. */
+/**
+ * How well groups route tasks: by what they say of themselves, and by the vote of the best tools.
+ * Shares of wanted tools, in percent.
+ */
 export function measureGroups(groups, tasks, { ranker, createRanker, vectors }) {
   const groupOf = new Map(groups.flatMap(({ tools }, at) => tools.map((tool) => [tool, at])));
   const byText = createRanker({ vectors });

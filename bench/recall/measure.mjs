@@ -1,6 +1,10 @@
 const depths = [1, 3, 5, 10];
 
-/** Recall at several depths, the mean reciprocal rank of the first wanted tool, and whether the first answer comes from a wanted toolkit; in percent. Each answer is a list of names: a tool and its duplicates, which are not shown beside it. */
+/**
+ * Recall at several depths, the mean reciprocal rank of the first wanted tool, and whether the
+ * first answer comes from a wanted toolkit; in percent. Each answer is a list of names: a tool and
+ * its duplicates, which are not shown beside it.
+ */
 export function measure(tasks, rank) {
   const sums = Object.fromEntries([
     ...depths.map((depth) => [`R@${depth}`, 0]),

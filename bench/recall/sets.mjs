@@ -2,7 +2,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Sets whose queries the vectors were trained on; what is measured on them says little. Definitions of toucan were used as well. */
+/**
+ * Sets whose queries the vectors were trained on; what is measured on them says little. Definitions
+ * of toucan were used as well.
+ */
 export const trainedOn = ["bfcl", "sealtools", "metatool", "toolalpaca", "apibank"];
 
 export function readLines(folder, file) {
@@ -22,7 +25,10 @@ export function readSets(folder) {
   return existsSync(join(folder, "tools.toucan.jsonl")) ? [...sets, readOwn(folder)] : sets;
 }
 
-/** Tasks we wrote for tools of 64 servers of toucan, in other words than theirs. Weights and settings were chosen on it, so it proves nothing. */
+/**
+ * Tasks we wrote for tools of 64 servers of toucan, in other words than theirs. Weights and
+ * settings were chosen on it, so it proves nothing.
+ */
 function readOwn(folder) {
   const [{ servers }, ...tasks] = readLines(dirname(fileURLToPath(import.meta.url)), "own.jsonl");
   const chosen = new Set(servers);
@@ -57,7 +63,10 @@ function readSet(folder, name) {
 
 const fullName = (server, tool) => `${server}.${tool}`;
 
-/** One wanted tool: any of these full names will do. `alt` lists other servers of the tool, `alt_tools` other tools (`server.tool`, or a name of the same server). */
+/**
+ * One wanted tool: any of these full names will do. `alt` lists other servers of the tool,
+ * `alt_tools` other tools (`server.tool`, or a name of the same server).
+ */
 function acceptedFor({ server, tool, alt = [], alt_tools: others = [] }, known) {
   const names = [
     ...[server, ...alt].map((owner) => fullName(owner, tool)),

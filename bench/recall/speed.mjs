@@ -1,8 +1,9 @@
 import { percentile } from "../figures.mjs";
 
 /**
- * What an index of these toolkits costs to make, to hold, to change and to ask, in milliseconds of the processor: beside other work the clock says
- * little. Memory is that of the process, garbage collected where Node allows it.
+ * The cost of building, holding, changing and querying an index of these toolkits, in processor
+ * milliseconds: beside other work the clock says little. Memory is that of the process, garbage
+ * collected where Node allows it.
  */
 export function measureSpeed(toolkits, queries, { createRanker, vectors }) {
   globalThis.gc?.();

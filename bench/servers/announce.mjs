@@ -1,4 +1,7 @@
-/** Tells the port; from then on each line on stdin asks for a garbage collection, and the end of stdin ends the process. */
+/**
+ * Tells the port; from then on each line on stdin asks for a garbage collection, and the end of
+ * stdin ends the process.
+ */
 export function announce(port) {
   process.stdout.write(`${JSON.stringify({ port })}\n`);
   process.stdin.on("data", () => {

@@ -1,4 +1,5 @@
-// The baseline of the HTTP relay: a process that passes requests to another port and answers back, without a look at their bodies.
+// The baseline of the HTTP relay: a process that passes requests to another port and answers back,
+// without a look at their bodies.
 import { Agent, createServer, request } from "node:http";
 import { announce } from "./announce.mjs";
 

@@ -1,4 +1,5 @@
-// The baseline over HTTP and WebSocket: reads, parses, answers the same JSON as the hall. No checks, no limits, no deadlines.
+// The baseline over HTTP and WebSocket: reads, parses, answers the same JSON as the hall. No
+// checks, no limits, no deadlines.
 import { createServer } from "node:http";
 import { WebSocketServer } from "ws";
 import { announce } from "./announce.mjs";
@@ -25,7 +26,7 @@ function answer({ id, method, params }) {
   });
 }
 
-// As long as the hall keeps a connection nobody uses.
+// As long as the hall keeps an unused connection.
 const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
   const chunks = [];
   request.on("data", (chunk) => chunks.push(chunk));

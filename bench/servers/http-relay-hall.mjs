@@ -1,4 +1,5 @@
-// A hall behind its HTTP listener with one upstream over HTTP, all stages on. Bundled before it runs: the listener is no export.
+// A hall behind its HTTP listener with one upstream over HTTP, all stages on. Bundled before it
+// runs: the listener is no export.
 
 import { version } from "../../src/base/version.ts";
 import { validateTree } from "../../src/config/assemble.ts";

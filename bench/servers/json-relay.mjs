@@ -1,4 +1,4 @@
-// What is left of a hall when all it does is taken away but for reading messages and writing them with ids of its own.
+// A minimal relay for comparison: it only parses messages and writes them with its own ids.
 import { spawn } from "node:child_process";
 
 const [command, ...args] = process.argv.slice(2);

@@ -1,5 +1,7 @@
-// Preloaded into a process. At SIGUSR2 a line goes to GUILDHALL_BENCH_DELAYS: the longest time the event loop stood still since the last one, in ms by the
-// clock, and the most the process worked between two of its turns, in ms of the processor. Beside other work only the second says something of the process.
+// Preloaded into a process. At SIGUSR2 a line goes to GUILDHALL_BENCH_DELAYS: the longest time the
+// event loop stood still since the last one, in ms by the clock, and the most the process worked
+// between two of its turns, in ms of the processor. Beside other work only the second says
+// something of the process.
 import { appendFileSync } from "node:fs";
 
 let most = { clock: 0, processor: 0 };

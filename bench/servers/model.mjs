@@ -1,4 +1,5 @@
-// A model that thinks for no time at all, in a process of its own: it calls a tool in every turn but the last, and then answers. In OpenAI's form.
+// A model that thinks for no time at all, in a process of its own: it calls a tool in every turn
+// but the last, and then answers. In OpenAI's form.
 import { createServer } from "node:http";
 import { announce } from "./announce.mjs";
 

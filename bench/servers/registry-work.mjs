@@ -1,9 +1,9 @@
-// What the registry scenario measures from inside: parts that the library does not give out. Bundled before it runs.
+// The part of the registry scenario that measures code the library does not export. Bundled before it runs.
 
 import { breakCircuits } from "../../src/gateway/breaker.ts";
+import { compileStages } from "../../src/gateway/gateway.ts";
 import { limitConcurrency, limitRates } from "../../src/gateway/limits.ts";
 import { retryIdempotent } from "../../src/gateway/retry.ts";
-import { compileStages } from "../../src/gateway/stage.ts";
 import { createValidators } from "../../src/gateway/validate.ts";
 import { createHealthBook } from "../../src/registry/health.ts";
 import { createEchoToolkit, echoArguments, echoTool } from "./echo-tool.mjs";

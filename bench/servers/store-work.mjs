@@ -1,4 +1,4 @@
-// What the store costs and holds, in a process of its own: `store-work TASK FILE COUNT` prints one line of JSON.
+// Measures the store in a process of its own: `store-work TASK FILE COUNT` prints one line of JSON.
 import { readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import { Meter, recordCalls } from "../../src/gateway/record.ts";

@@ -1,4 +1,5 @@
-// A small upstream over Streamable HTTP, written by hand, of the era it is told: what stands behind the hall and behind the bare relay.
+// A small upstream over Streamable HTTP, written by hand, of the era it is told: what stands behind
+// the hall and behind the bare relay.
 import { createServer } from "node:http";
 import { announce } from "./announce.mjs";
 import { echo, echoTool } from "./echo-tool.mjs";

@@ -1,4 +1,5 @@
-// Writes a project's config and lock as `guildhall build` would, without starting a hundred servers. Bundled before it runs.
+// Writes a project's config and lock as `guildhall build` would, without starting a hundred
+// servers. Bundled before it runs.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { hashOf } from "../../src/base/json.ts";

@@ -2,7 +2,8 @@ import { HallError } from "../base/errors.ts";
 import { type PlannerChoice, plannerChoices, type RunLimits } from "./planner.ts";
 
 /**
- * An agent as the Markdown file that people edit: name, description and tools in the front matter, instructions in the body.
+ * An agent as the Markdown file that people edit: name, description and tools in the front matter,
+ * instructions in the body.
  */
 export interface AgentFile {
   /** Ends in `_agent`. */
@@ -122,8 +123,9 @@ export function writeTools(tools: readonly string[]): readonly string[] {
 }
 
 /**
- * The YAML subset of front matter: `key: text`, lists, one level of nested keys, folded text. Parsed by hand because agents are
- * listed before a YAML library is loaded, and because edits must not touch other lines.
+ * The YAML subset of front matter: `key: text`, lists, one level of nested keys, folded text.
+ * Parsed by hand because agents are listed before a YAML library is loaded, and because edits must
+ * not touch other lines.
  */
 export interface FrontMatter {
   readonly fields: ReadonlyMap<string, MatterField>;

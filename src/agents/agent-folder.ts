@@ -90,8 +90,9 @@ function suggest(key: string): string {
 }
 
 /**
- * `.guildhall/agents.lock.json`: the last proposal of `build`. Differences in the files were written by a person and are kept.
- * Committed with the files, so that builds on other machines agree.
+ * `.guildhall/agents.lock.json`: the last proposal of `build`. Differences in the files were
+ * written by a person and are kept. Committed with the files, so that builds on other machines
+ * agree.
  */
 export interface AgentsLock {
   readonly lockVersion: 1;
@@ -149,8 +150,8 @@ export function writeAgentsLock(folder: string, lock: AgentsLock): Promise<void>
 }
 
 /**
- * A project's notes about its servers, in CLAUDE.md, AGENTS.md and the config. A line that names a server describes it, and a
- * hint `name: server, server.tool` requests a group.
+ * A project's notes about its servers, in CLAUDE.md, AGENTS.md and the config. A line that names a
+ * server describes it, and a hint `name: server, server.tool` requests a group.
  */
 export interface Notes {
   readonly domain: string | undefined;

@@ -23,7 +23,10 @@ export interface AgentsOptions {
   seesAgentsOnly(): boolean;
 }
 
-/** One tool per group: it takes a task, a planner carries it out with the group's tools, and the answer lists the steps. */
+/**
+ * One tool per group: it takes a task, a planner carries it out with the group's tools, and the
+ * answer lists the steps.
+ */
 export function createAgentToolkit({
   groups,
   finder,
@@ -122,7 +125,10 @@ function readRequest(
 
 const defaults = { turns: 8, steps: 16, tokens: 200_000, bytes: 4_194_304, seconds: 120 };
 
-/** The limits of the agent's file, else the defaults; a caller can only lower them. Throws INVALID_PARAMS for what is no limit. */
+/**
+ * The limits of the agent's file, else the defaults; a caller can only lower them. Throws
+ * INVALID_PARAMS for what is no limit.
+ */
 export function limitsOf(file: Partial<RunLimits> = {}, asked: JsonObject = {}): RunLimits {
   const limits: { -readonly [Name in keyof RunLimits]: number } = { ...defaults, ...file };
   for (const name of Object.keys(defaults) as (keyof RunLimits)[]) {

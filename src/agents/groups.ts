@@ -169,8 +169,8 @@ export function sortTools(files: readonly AgentFile[], tools: readonly Target[])
 }
 
 /**
- * Each goes to the group with most tools of its toolkit; a new toolkit goes to the group that shares its words, else to a group of
- * its own.
+ * Each goes to the group with most tools of its toolkit; a new toolkit goes to the group that
+ * shares its words, else to a group of its own.
  */
 function placeStrays(
   strays: readonly Target[],

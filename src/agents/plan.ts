@@ -56,7 +56,7 @@ export async function planAgents({
   refine,
   noteText = "",
   ...notesOptions
-}: PlanOptions): Promise<Plan> {
+}: PlanOptions): Promise<AgentPlan> {
   const problems: string[] = [];
   const [found, lock] = await Promise.all([
     readAgentFolder(folder),
@@ -193,7 +193,7 @@ function writeGuide(domain: string | undefined): string {
 }
 
 /** Writes the planned files and the lock. */
-export async function applyPlan(folder: string, { changes, lock }: Plan): Promise<void> {
+export async function applyPlan(folder: string, { changes, lock }: AgentPlan): Promise<void> {
   for (const { path, after } of changes) {
     const file = join(".guildhall", path);
     if (after === undefined) await removeProjectFile(folder, file);
@@ -202,8 +202,11 @@ export async function applyPlan(folder: string, { changes, lock }: Plan): Promis
   await writeAgentsLock(folder, lock);
 }
 
-/** The changes of a build to the files of a project, from three versions of each: last proposal, file on disk, new proposal. */
-export interface Plan {
+/**
+ * The changes of a build to the files of a project, from three versions of each: last proposal,
+ * file on disk, new proposal.
+ */
+export interface AgentPlan {
   /** Sorted by file name, `agents/…` and `instructions.md` alike. */
   readonly changes: readonly FileChange[];
   /** The resulting agents. */
@@ -229,7 +232,7 @@ interface MergeOptions {
   readonly known: ReadonlySet<string>;
 }
 
-function planMerge({ folder, lock, proposed, guide, known }: MergeOptions): Plan {
+function planMerge({ folder, lock, proposed, guide, known }: MergeOptions): AgentPlan {
   const onDisk = new Map(folder.agents.map((folded) => [folded.agent.name, folded]));
   const warnings: string[] = [];
   const changes: FileChange[] = [];

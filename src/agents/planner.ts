@@ -1,6 +1,6 @@
 import { type Advice, adviceForModel } from "../base/advice.ts";
 import { errorType, fullMessageOf, type HallError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject, textsOf } from "../base/json.ts";
 import type { Outcome } from "../tool.ts";
 
 /** Turns a task into tool calls: with a configured model, with the client's model, or without one. */
@@ -155,8 +155,9 @@ export interface Conclusion {
 }
 
 /**
- * Why a run ended. `done`: with an answer. `not sure`: handed back to the caller. `turns`, `steps`, `tokens`, `bytes`, `time`: at a
- * limit. `length`, `filter`: the model was cut off. `failed`: the planner failed. `cancelled`: the caller cancelled.
+ * Why a run ended. `done`: with an answer. `not sure`: handed back to the caller. `turns`, `steps`,
+ * `tokens`, `bytes`, `time`: at a limit. `length`, `filter`: the model was cut off. `failed`: the
+ * planner failed. `cancelled`: the caller cancelled.
  */
 export type StopReason =
   | "done"
@@ -201,9 +202,7 @@ export function isEmpty({ content, structuredContent }: Outcome): boolean {
 
 /** The text of a result; its data if it has no text, else the kinds of its other parts. */
 export function textOf({ content, structuredContent }: Outcome): string {
-  const text = content
-    .flatMap(({ type, text: own }) => (type === "text" ? [String(own ?? "")] : []))
-    .join("\n");
+  const text = textsOf(content);
   if (text.trim() !== "") return text;
   if (structuredContent !== undefined) return JSON.stringify(structuredContent);
   const kinds = content.flatMap(({ type, mimeType, uri }) =>

@@ -107,7 +107,10 @@ function keysOf(names: readonly string[], targets: readonly Target[]): string[] 
     .map(keyOf);
 }
 
-/** The groups people asked for. A tool goes to the first that lists it; files come before hints, and a hint adds to its group. */
+/**
+ * The groups people asked for. A tool goes to the first that lists it; files come before hints, and
+ * a hint adds to its group.
+ */
 function findWanted(
   notes: Notes,
   targets: readonly Target[],

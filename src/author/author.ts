@@ -95,8 +95,8 @@ export interface ToolkitOptions {
 }
 
 /**
- * A toolkit for `serve`, `register`, the `toolkits` of a config, or `createHall`. Naming the same tool again changes nothing; two
- * tools of one name are a CONFLICT.
+ * A toolkit for `serve`, `register`, the `toolkits` of a config, or `createHall`. Naming the same
+ * tool again changes nothing; two tools of one name are a CONFLICT.
  */
 export function toolkit({
   name,

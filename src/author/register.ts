@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { HallError, messageOf } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject, textsOf } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import { backoffMs } from "../base/timing.ts";
+import { healthStatuses } from "../registry/health.ts";
 import type { CallContext, Outcome, Tool, Toolkit } from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Request } from "../wire/message.ts";
@@ -25,7 +26,10 @@ export interface Registered {
   close(): Promise<void>;
 }
 
-/** Registers a toolkit with a running hall and serves its calls; reconnects when the connection is lost. Rejects if the first registration fails. */
+/**
+ * Registers a toolkit with a running hall and serves its calls; reconnects when the connection is
+ * lost. Rejects if the first registration fails.
+ */
 export function register(
   toolkit: Toolkit,
   url: string,
@@ -155,7 +159,7 @@ async function call(
     toolkit.call(tool, isObject(args) ? args : {}, contextOf(scope)),
   );
   if (outcome.isError)
-    throw new HallError("EXECUTION", textOf(outcome.content) || "the tool failed");
+    throw new HallError("EXECUTION", textsOf(outcome.content) || "the tool failed");
   return {
     call_id: callId,
     status: "completed",
@@ -178,25 +182,14 @@ function contextOf(scope: Scope): CallContext {
 /** Structured content as `data`; other content in MCP's form. */
 function bodyOf({ content, structuredContent }: Outcome): JsonObject {
   if (content.some(({ type }) => type !== "text")) return { content, structuredContent };
-  return { data: structuredContent ?? textOf(content) };
+  return { data: structuredContent ?? textsOf(content) };
 }
-
-function textOf(content: Outcome["content"]): string {
-  return content.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n");
-}
-
-const words = {
-  available: "healthy",
-  degraded: "degraded",
-  unavailable: "unhealthy",
-  maintenance: "maintenance",
-} as const;
 
 async function tellHealth(toolkit: Toolkit, tools: ReadonlyMap<string, Tool>): Promise<JsonObject> {
   const began = performance.now();
   const health = await toolkit.health();
   return {
-    status: words[health.state],
+    status: healthStatuses[health.state],
     response_time_ms: Math.round(performance.now() - began),
     version: toolkit.version ?? "1.0.0",
     capabilities: [...tools.keys()],

@@ -107,7 +107,7 @@ const hints: Readonly<Record<ErrorCode, string>> = {
   TIMEOUT: "Try again, ask for less at once, or allow more time.",
   CANCELLED: "It was cancelled; repeat it if it is still wanted.",
   UNAVAILABLE: "See `guildhall status`; what is down restarts by itself.",
-  BAD_ANSWER: "The tool answered something the protocol does not allow; tell its author.",
+  BAD_ANSWER: "The tool's answer violates the protocol; report it to the tool's author.",
   TOO_LARGE: "Ask for less: a narrower query, fewer items, a smaller page.",
   RATE_LIMITED: "Wait as long as `retryAfterSeconds` says.",
   OVERLOADED: "Wait for running requests to end, then try again.",

@@ -24,7 +24,7 @@ function folderOf(env: NodeJS.ProcessEnv, given: string | undefined, usual: stri
 
 /**
  * Makes a folder that only this user can use. Throws DENIED if it is a link, belongs to another user or is open
- * to others: in a shared folder somebody else may have made it first.
+ * to others: in a shared folder another user may have made it first.
  */
 export function makePrivateFolder(folder: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -170,3 +170,48 @@ function isEscaped(text: string, at: number): boolean {
 function isEnd(character: string | undefined): boolean {
   return character === "," || character === "}" || character === "]" || character === undefined;
 }
+
+/** The texts in the content of a result. */
+export function textsOf(content: readonly JsonObject[]): string {
+  return content.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n");
+}
+
+/**
+ * A result with text only, as the JSON that a server sent. Only for a call whose answer is passed on: a
+ * copy by spreading would be empty.
+ */
+export class TextOutcome {
+  readonly #json: string;
+  #content: readonly JsonObject[] | undefined;
+  readonly [field: string]: unknown;
+
+  private constructor(json: string) {
+    this.#json = json;
+  }
+
+  /** Undefined for any other result, and for text that is not JSON. */
+  static read(json: string): TextOutcome | undefined {
+    return textResult.test(json) ? new TextOutcome(json) : undefined;
+  }
+
+  get json(): string {
+    return this.#json;
+  }
+
+  get content(): readonly JsonObject[] {
+    this.#content ??= (JSON.parse(this.#json) as { content: readonly JsonObject[] }).content;
+    return this.#content;
+  }
+
+  toJSON(): JsonObject {
+    return { content: this.content };
+  }
+}
+
+/** Everything but quotes, backslashes and control characters, and escapes. */
+const jsonString = /"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\uffff]*)*"/
+  .source;
+const textItem = `\\{"type":"text","text":${jsonString}\\}`;
+const textResult = new RegExp(
+  `^\\{"content":\\[${textItem}(?:,${textItem})*\\](?:,"isError":false)?\\}$`,
+);

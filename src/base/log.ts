@@ -5,12 +5,12 @@ import { HallError } from "./errors.ts";
  * Structured log on stderr, one JSON object per line. Secrets are redacted by value at the sink, and an
  * unread stderr never blocks: beyond 1 MiB of queued output lines are dropped and counted.
  */
-export interface Log extends Record<Exclude<LogLevel, "silent">, WriteLine> {
+export interface Log extends Record<Exclude<HallLogLevel, "silent">, WriteLine> {
   /** A log whose lines all have these fields. */
   child(fields: Fields): Log;
 }
 
-export type LogLevel = (typeof levels)[number];
+export type HallLogLevel = (typeof levels)[number];
 
 type Fields = object;
 interface WriteLine {
@@ -29,7 +29,7 @@ const queuedBytesMax = 1024 * 1024;
 export const secretLengthMin = 6;
 
 export interface LogOptions {
-  readonly level?: LogLevel;
+  readonly level?: HallLogLevel;
   readonly sink?: LogSink;
   readonly secrets?: Secrets;
 }
@@ -58,7 +58,7 @@ export function createLog({
 
 /** `fixed` is the text of fields that all lines have. */
 function createLevels(lowest: number, fixed: string, write: (line: string) => void): Log {
-  const at = (level: LogLevel): WriteLine => {
+  const at = (level: HallLogLevel): WriteLine => {
     if (levels.indexOf(level) < lowest) return () => {};
     return (first: Fields | string, message?: string): void => {
       const [fields, msg] = typeof first === "string" ? [{}, first] : [first, message];
@@ -143,26 +143,29 @@ function writable(value: unknown): unknown {
 export class Secrets {
   /** Longest first: one secret may begin with another. */
   #forms: readonly string[] = [];
-  #revision = 0;
+  readonly #listeners = new Set<() => void>();
 
-  /** Grows with every change, for caches of scrubbed text. */
-  get revision(): number {
-    return this.#revision;
+  /** Calls back after each change, for caches of scrubbed text. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
   }
 
   /** Ignores values too short to be secrets: redacting "1" would garble every line. */
   add(value: string): void {
     if (value.length < secretLengthMin) return;
-    this.#revision++;
     const forms = new Set([...this.#forms, ...formsOf(value)]);
-    this.#forms = [...forms].sort((a, b) => b.length - a.length);
+    this.#change([...forms].sort((a, b) => b.length - a.length));
   }
 
   /** For values that are no longer valid. */
   remove(value: string): void {
-    this.#revision++;
     const gone = new Set(formsOf(value));
-    this.#forms = this.#forms.filter((form) => !gone.has(form));
+    this.#change(this.#forms.filter((form) => !gone.has(form)));
+  }
+
+  #change(forms: readonly string[]): void {
+    this.#forms = forms;
+    for (const listener of this.#listeners) listener();
   }
 
   scrub(text: string): string {
@@ -182,7 +185,7 @@ function formsOf(value: string): readonly string[] {
   ]);
 }
 
-export function parseLogLevel(text: string): LogLevel {
+export function parseLogLevel(text: string): HallLogLevel {
   const level = levels.find((known) => known === text);
   if (!level)
     throw new HallError(

@@ -32,10 +32,10 @@ export function isStartedByHall(): Promise<boolean> {
 const hallTitles = ["mcp", "serv"].map((command) => `${titlePrefix} ${command}`);
 
 /**
- * This process for a message about its environment: "the hall (process 4711, started by Cursor)". A hall serves all
+ * This process as messages about its environment name it: "the hall (process 4711, started by Cursor)". A hall serves all
  * clients of a project with the environment of the one that started it.
  */
-export async function describeReader(): Promise<string> {
+export async function describeThisProcess(): Promise<string> {
   if (!hallTitles.some((title) => process.title.startsWith(title))) return "this command";
   const starter = await findStarter();
   return `the hall (process ${process.pid}${starter === undefined ? "" : `, started by ${starter}`})`;

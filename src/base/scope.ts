@@ -1,5 +1,4 @@
 import { HallError } from "./errors.ts";
-import { arm, disarm } from "./timing.ts";
 
 /**
  * Deadline, cancellation and retry budget of one piece of work. Scopes form a tree: cancelling a
@@ -220,4 +219,56 @@ type Listener = { cancel(reason: HallError): void } | ((reason: HallError) => vo
 function notify(listener: Listener, reason: HallError): void {
   if (typeof listener === "function") listener(reason);
   else listener.cancel(reason);
+}
+
+/** Anything with a deadline, see `arm`. */
+export interface Timed {
+  /** Its index in the list while it is armed. */
+  place: number | undefined;
+  readonly deadlineAt: number;
+  expire(): void;
+}
+
+/**
+ * One coarse clock for all deadlines. A timer per call costs more than validating its arguments,
+ * and nearly all are cleared unused. So all of them are in a list that is checked 20
+ * times a second while it is not empty; a deadline may fire 50 ms late. Each knows its index:
+ * a Set with this turnover would retain removed entries (see slot-map.ts).
+ */
+const armed: Timed[] = [];
+const tickMs = 50;
+let clock: NodeJS.Timeout | undefined;
+let tickedAt = 0;
+
+export function arm(timed: Timed, now: number): void {
+  if (timed.place === undefined) timed.place = armed.push(timed) - 1;
+  // A clock that has not ticked for long was stopped, for example by a test that replaces timers.
+  if (clock && now - tickedAt < 20 * tickMs && now >= tickedAt) return;
+  clearInterval(clock);
+  clock = setInterval(tick, tickMs);
+  tickedAt = now;
+}
+
+/** Does nothing if it is not armed. */
+export function disarm(timed: Timed): void {
+  const { place } = timed;
+  if (place === undefined) return;
+  timed.place = undefined;
+  const last = armed.pop();
+  if (last === undefined || last === timed) return;
+  armed[place] = last;
+  last.place = place;
+}
+
+function tick(): void {
+  tickedAt = performance.now();
+  for (const timed of armed.filter(({ deadlineAt }) => deadlineAt <= tickedAt)) {
+    // An earlier callback may have disarmed it.
+    if (timed.place === undefined) continue;
+    disarm(timed);
+    timed.expire();
+  }
+  if (armed.length > 0) return;
+  clearInterval(clock);
+  clock = undefined;
 }

@@ -2,15 +2,18 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { visible } from "../base/sanitize.ts";
 import { findNear } from "../base/text.ts";
-import { type Fault, findFaults } from "../hall/faults.ts";
+import { findFaults, type ProjectFault } from "../hall/faults.ts";
 import type { HallClient, HallClientOptions } from "../hall/hall-client.ts";
 import { getServer, loadSettings, matchTools, type Settings } from "../hall/settings.ts";
 import { createToolFilter, disabledTool } from "../upstream/lists.ts";
 import type { JsonOption } from "./declaration.ts";
-import { below, createWaiting, type Waiting } from "./live.ts";
+import { type BusyNotice, below, createWaiting } from "./live.ts";
 import { paint } from "./print.ts";
 
-/** Runs work as a client of the project's hall. The work prints its result itself, because stopping servers may take seconds. */
+/**
+ * Runs work as a client of the project's hall. The work prints its result itself, because stopping
+ * servers may take seconds.
+ */
 export async function withHall(
   work: (client: HallClient, settings: Settings) => Promise<void>,
   { answer, tool }: Pick<HallClientOptions, "answer" | "tool"> = {},
@@ -35,7 +38,7 @@ export async function withHall(
 }
 
 /** The same client; a terminal shows that an answer takes long, until there is news of it. */
-function showWaiting(client: HallClient, waiting: Waiting): HallClient {
+function showWaiting(client: HallClient, waiting: BusyNotice): HallClient {
   const text = "waiting for the answer";
   const after = <T>(tell: ((news: T) => void) | undefined) =>
     tell &&
@@ -63,7 +66,7 @@ export function formatUnlisted(names: readonly string[]): string {
   return `note: no tools of ${names.join(", ")} are known yet; run \`guildhall build\``;
 }
 
-export function formatFault({ name, reason }: Fault): string {
+export function formatFault({ name, reason }: ProjectFault): string {
   return paint("red", `cannot be used: ${visible(name)}: ${visible(reason)}`);
 }
 
@@ -78,7 +81,10 @@ export function loadProject(): Promise<Settings> {
   return loadSettings({}, "error");
 }
 
-/** A tool by any name that a call accepts. Throws NOT_FOUND with near names, UNAVAILABLE if its server has an invalid entry. */
+/**
+ * A tool by any name that a call accepts. Throws NOT_FOUND with near names, UNAVAILABLE if its
+ * server has an invalid entry.
+ */
 export async function getTool(
   name: string,
   client: HallClient,

@@ -6,7 +6,10 @@ import type { Discovery, DiscoveryProgress, WaitingServer } from "../hall/discov
 import type { Progress } from "../tool.ts";
 import { paint, wrapProse } from "./print.ts";
 
-/** Progress and logs of a running call on stderr: in a terminal lines above a bar, elsewhere one plain line per change. */
+/**
+ * Progress and logs of a running call on stderr: in a terminal lines above a bar, elsewhere one
+ * plain line per change.
+ */
 export interface Live {
   progress(progress: Progress): void;
   /** A log message of the tool. */
@@ -92,7 +95,7 @@ export const quiet: Live = {
 };
 
 /** Tells a person at a terminal that a command is busy, and for how long. Silent in pipes and CI. */
-export interface Waiting {
+export interface BusyNotice {
   /** Shows the text while the work runs, once it has taken 0.3 s. */
   during<T>(text: string, work: Promise<T>): Promise<T>;
   /** Removes the text of the current work for good, before something else is written. */
@@ -104,7 +107,7 @@ const waitingMs = 300;
 export function createWaiting(
   output: LiveOutput = process.stderr,
   isWatched: boolean = isTerminalWatched(),
-): Waiting {
+): BusyNotice {
   const live = createLive(output);
   let timer: NodeJS.Timeout | undefined;
 

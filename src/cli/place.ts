@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { findProject } from "../config/files.ts";
 
 /** Where a command line was typed, and where it works: in the folder of the project. */
-export interface Place {
+export interface WorkingFolder {
   readonly start: string;
   readonly folder: string;
 }
@@ -11,7 +11,7 @@ export interface Place {
  * Makes the project's folder the working directory: the given one, else the one that the working directory belongs to.
  * Throws NOT_FOUND.
  */
-export function enterProject(given: string | undefined): Place {
+export function enterProject(given: string | undefined): WorkingFolder {
   const start = process.cwd();
   if (given === undefined) {
     const { folder, ignored } = findProject(start);

@@ -30,7 +30,7 @@ import {
   askYes,
   type ConfirmedReviewer,
   isAttended,
-  type Person,
+  type PersonAtTerminal,
   requireConfirmation,
 } from "./terminal.ts";
 
@@ -39,7 +39,7 @@ interface ReviewerOptions {
   readonly json?: boolean | undefined;
   /** Servers that the person has just chosen. */
   readonly chosen?: readonly string[] | undefined;
-  readonly person?: Person | undefined;
+  readonly person?: PersonAtTerminal | undefined;
 }
 
 /** Asks at the terminal, or approves everything with --yes. Undefined where neither is possible. */

@@ -219,12 +219,12 @@ function chooseOption(line: string, options: readonly string[]): string | undefi
  * process. A program that runs commands, such as a model's shell, has none. Machines without people
  * are allowed by `trust.unattended` in the user's own file.
  */
-export interface Person {
+export interface PersonAtTerminal {
   /** Resolves when a person has confirmed, once for the whole command. Throws DENIED or CANCELLED. */
   confirm(what: string): Promise<void>;
 }
 
-export function createPerson(): Person {
+export function createPerson(): PersonAtTerminal {
   let confirmed: Promise<void> | undefined;
   return {
     confirm(what) {
@@ -285,7 +285,7 @@ export interface ConfirmedReviewer extends Reviewer {
 export function requireConfirmation(
   inner: Reviewer,
   what: string,
-  person: Person = createPerson(),
+  person: PersonAtTerminal = createPerson(),
 ): ConfirmedReviewer {
   let refusal: HallError | undefined;
 

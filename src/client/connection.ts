@@ -1,5 +1,5 @@
 import { HallError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject, TextOutcome } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { Scope } from "../base/scope.ts";
 import {
@@ -9,26 +9,23 @@ import {
   type LogLevel,
   logLevels,
   type TaskNews,
-  TextOutcome,
 } from "../tool.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
 import { isId, type Notification, type Request } from "../wire/message.ts";
 import { Peer } from "../wire/peer.ts";
 import type { AnswerReader, AskOptions, Exchange, Reply } from "../wire/requests.ts";
 import { explainFailure } from "./hall-error.ts";
+import { envelope, type Handshake, type HandshakeOptions, shakeHands } from "./handshake.ts";
+import { createListening, type Listening } from "./listening.ts";
+import { isAskable, readQuestions, urlElicitationRequired } from "./questions.ts";
 import {
   askable,
-  envelope,
-  type Handshake,
-  type HandshakeOptions,
-  shakeHands,
+  type RelayedCall,
+  RelayedCalls,
   stripEnvelope,
   stripHallMeta,
   withMeta,
-} from "./handshake.ts";
-import { createListening, type Listening } from "./listening.ts";
-import { isAskable, readQuestions, urlElicitationRequired } from "./questions.ts";
-import { type RelayedCall, RelayedCalls } from "./relayed-call.ts";
+} from "./relayed-call.ts";
 import type { RetryAfterGate } from "./retry-after.ts";
 import { awaitTask, followTask, readTask, type TaskCall, tasksExtension } from "./tasks.ts";
 

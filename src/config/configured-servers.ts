@@ -32,13 +32,16 @@ export function collectServers({ config, unusable }: Configured): ConfiguredServ
 }
 
 /** Names of servers by kind of change: a reload touches no others. */
-export interface ServerChanges {
+export interface ServerDifferences {
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly changed: readonly string[];
 }
 
-export function diffServers(before: ConfiguredServers, after: ConfiguredServers): ServerChanges {
+export function diffServers(
+  before: ConfiguredServers,
+  after: ConfiguredServers,
+): ServerDifferences {
   const [oldNames, newNames] = [Object.keys(before), Object.keys(after)];
   return {
     added: newNames.filter((name) => !Object.hasOwn(before, name)),

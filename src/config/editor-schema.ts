@@ -8,7 +8,10 @@ export function createOutline(): Outline {
   return toJSONSchema(configSchema, { io: "input", target: "draft-7" }) as Outline;
 }
 
-/** The JSON Schema for editors. Other clients' keys are declared as deprecated, so that a pasted entry is not an error. */
+/**
+ * The JSON Schema for editors. Other clients' keys are declared as deprecated, so that a pasted
+ * entry is not an error.
+ */
 export function createEditorSchema(): Outline {
   const outline = createOutline();
   const { mcpServers } = outline.properties ?? {};

@@ -55,7 +55,7 @@ function explainUnknown(key: string, field: Outline | undefined, parent: Issue["
 function adviceFor(keys: readonly string[]): string {
   for (const key of keys) {
     const [near] = findNear(key, ["command", "url"]);
-    if (near) return `did you mean "${near}" by ${quote(key)}?`;
+    if (near) return `write "${near}" instead of ${quote(key)}`;
   }
   return 'add "command" for a local program, or "url" for a remote server';
 }

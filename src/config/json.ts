@@ -53,7 +53,10 @@ export function parseJsonText(file: ConfigFile): Pick<ParsedFile, "locate"> & { 
   return { root, locate: (path) => placeIn(file, offsetOf(root, path)) };
 }
 
-/** Checked before parsing: the parser is recursive and could overflow the stack, and checking a million values takes seconds. */
+/**
+ * Checked before parsing: the parser is recursive and could overflow the stack, and checking a
+ * million values takes seconds.
+ */
 function findExcess(text: string): { readonly offset: number; readonly text: string } | undefined {
   const scanner = createScanner(text, true);
   let depth = 0;

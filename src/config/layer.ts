@@ -22,14 +22,14 @@ export async function parseConfigFile(file: ConfigFile): Promise<ParsedFile> {
 /**
  * Objects are merged, everything else is replaced. A server replaces a server of the same name from
  * another file as a whole: merged, a project's `url` would receive the headers a user wrote for
- * another host. The same applies to sections with a key.
+ * another host. The same applies to sections that hold an API key.
  */
 export function mergeLayers(layers: readonly Layer[]): JsonObject {
   return layers.reduce<JsonObject>((below, { tree, source }) => {
     const merged = mergeTrees(below, tree);
     if (source === "override") return merged;
     const whole = Object.fromEntries(
-      sectionsWithKeys.flatMap((name) => (isObject(tree[name]) ? [[name, tree[name]]] : [])),
+      sectionsWithApiKeys.flatMap((name) => (isObject(tree[name]) ? [[name, tree[name]]] : [])),
     );
     if (!isObject(tree.mcpServers) || !isObject(below.mcpServers)) return { ...merged, ...whole };
     return {
@@ -40,7 +40,7 @@ export function mergeLayers(layers: readonly Layer[]): JsonObject {
   }, {});
 }
 
-const sectionsWithKeys = ["images", "planner", "mcp"];
+const sectionsWithApiKeys = ["images", "planner", "mcp"];
 
 export function mergeTrees(below: JsonObject, above: JsonObject): JsonObject {
   return entriesOf(below, above, (left, right) =>

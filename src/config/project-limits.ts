@@ -138,7 +138,10 @@ function limitsOfEndpoint(section: string, address: string): Limit[] {
   ];
 }
 
-/** Fields that models read, that shape what they read, or that open folders to them: a project's count after approval. */
+/**
+ * Fields that models read, that shape what they read, or that open folders to them: a project's
+ * count after approval.
+ */
 export const fieldsToApprove = ["domain", "hints", "aliases", "documents.roots"] as const;
 
 export type FieldToApprove = (typeof fieldsToApprove)[number];

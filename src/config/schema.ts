@@ -15,7 +15,7 @@ import {
   whole,
 } from "./fields.ts";
 import { openapiServer, remoteServer, sandboxField, stdioServer } from "./server-schema.ts";
-import type { Written, written } from "./variables.ts";
+import type { WrittenEntry, written } from "./variables.ts";
 
 /**
  * The config: type, default and description of every field. `npm run format` generates from it
@@ -346,7 +346,7 @@ export const configSchema = z.strictObject({
 
 /** The checked config. Deeply frozen. */
 export type Config = Frozen<z.output<typeof configSchema>>;
-export type ServerConfig = Config["mcpServers"][string] & { readonly [written]?: Written };
+export type ServerConfig = Config["mcpServers"][string] & { readonly [written]?: WrittenEntry };
 /** A part of the config, as given by flags. */
 export type PartialConfig = Partial<z.input<typeof configSchema>>;
 

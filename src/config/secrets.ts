@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { describeReader } from "../base/processes.ts";
+import { describeThisProcess } from "../base/processes.ts";
 import { readRegular } from "../base/project-files.ts";
 import type { KeptSecret, SecretStore } from "../base/secret-store.ts";
 import type { Problem } from "./error.ts";
@@ -77,7 +77,10 @@ interface Values {
   readonly values: NodeJS.ProcessEnv;
   /** Values from the secret store, to redact everywhere. */
   readonly secrets: readonly string[];
-  /** Why a stored secret cannot be read, by name. It does not fall back to the environment, which may have another value. */
+  /**
+   * Why a stored secret cannot be read, by name. It does not fall back to the environment, which
+   * may have another value.
+   */
   readonly unreadable: ReadonlyMap<string, string>;
 }
 
@@ -136,7 +139,7 @@ export async function explainUnset(
   { unreadable }: Values,
 ): Promise<readonly Problem[]> {
   if (problems.every(({ unset }) => unset === undefined)) return problems;
-  const reader = await describeReader();
+  const reader = await describeThisProcess();
   return problems.map((problem) => {
     if (problem.unset === undefined) return problem;
     const { name } = problem.unset;

@@ -173,7 +173,7 @@ const writtenMaps = ["env", "headers", "oauth", "auth"] as const;
 const writtenFields = [...writtenTexts, ...writtenLists, ...writtenMaps];
 
 /** Only the fields that are present. */
-export type Written = Readonly<
+export type WrittenEntry = Readonly<
   Partial<Record<(typeof writtenTexts)[number], string>> &
     Partial<Record<(typeof writtenLists)[number], readonly string[]>> &
     Partial<Record<(typeof writtenMaps)[number], JsonObject>>
@@ -198,7 +198,7 @@ export function withWritten(
 ): Config {
   const servers = Object.entries(config.mcpServers).map(([name, entry]) => {
     const unexpanded = isObject(mcpServers) ? mcpServers[name] : undefined;
-    const texts: Written = {
+    const texts: WrittenEntry = {
       ...(isObject(unexpanded) ? writtenIn(unexpanded) : {}),
       ...(envFiles.has(name) ? { fromFile: envFiles.get(name) } : {}),
       isOfProject: isOfProject(["mcpServers", name]),
@@ -209,7 +209,7 @@ export function withWritten(
 }
 
 /** The entry was checked, so the fields have their types. */
-function writtenIn(entry: JsonObject): Written {
+function writtenIn(entry: JsonObject): WrittenEntry {
   const present = writtenFields.filter((field) => entry[field] !== undefined);
   return Object.fromEntries(present.map((field) => [field, entry[field]]));
 }

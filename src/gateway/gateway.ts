@@ -4,18 +4,19 @@ import { createIds } from "../base/text.ts";
 import type { HealthBook } from "../registry/health.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Spell } from "../registry/shown-names.ts";
-import type { Call, Caller, Outcome, Taint, Written } from "../tool.ts";
+import type { Call, Caller, Outcome, Taint, Target, Written } from "../tool.ts";
 import type { Policies } from "../trust/policy/policies.ts";
-import { Conversations } from "../trust/taint.ts";
+import { Conversations } from "../trust/trust.ts";
 import { keepToAllowed } from "./allow-list.ts";
 import { breakCircuits } from "./breaker.ts";
-import { type Nest, withDeadline } from "./deadline.ts";
 import {
   type Capacities,
   limitConcurrency,
   limitRates,
+  type Nest,
   type OpenBucket,
   type RateLimits,
+  withDeadline,
 } from "./limits.ts";
 import {
   checkSituation,
@@ -28,7 +29,7 @@ import { type AdmitRead, guardReads } from "./reads.ts";
 import { type Recording, recordCalls } from "./record.ts";
 import { type Retried, retryIdempotent } from "./retry.ts";
 import {
-  compileStages,
+  type Ending,
   type EndStage,
   type Next,
   type ResolvedCall,
@@ -207,4 +208,88 @@ function writeOnce(value: JsonObject): Written | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The chain of the stages that a tool needs, built at its first call. */
+export function compileStages(
+  stages: readonly (ResolvedStage | EndStage)[],
+  last: Next<ResolvedCall>,
+): Next<ResolvedCall> {
+  // A tool that is listed again, or of another toolkit, is another target.
+  const chains = new WeakMap<Target, Next<ResolvedCall>>();
+  const compile = (target: Target): Next<ResolvedCall> => {
+    const needed = stages.filter((stage) => stage.isNeeded?.(target) ?? true);
+    let chain = last;
+    let ends: readonly EndStage[] = [];
+    for (const stage of needed.toReversed()) {
+      if ("begin" in stage) {
+        ends = [stage, ...ends];
+        continue;
+      }
+      chain = stage(endTogether(ends, chain));
+      ends = [];
+    }
+    chain = endTogether(ends, chain);
+    chains.set(target, chain);
+    return chain;
+  };
+  return (call, context) => (chains.get(call.target) ?? compile(call.target))(call, context);
+}
+
+/** Runs the rest of a chain, then the ends of these stages, the last one first. */
+function endTogether(stages: readonly EndStage[], next: Next<ResolvedCall>): Next<ResolvedCall> {
+  if (stages.length === 0) return next;
+  return (call, outer) => {
+    const endings: Ending[] = [];
+    try {
+      let context = outer;
+      for (const stage of stages) {
+        const ending = stage.begin(call, context);
+        endings.push(ending);
+        context = ending.context ?? context;
+      }
+      let running = next(call, context);
+      for (const { watch } of endings) if (watch) running = watch(running);
+      return running.then(
+        (outcome) => succeed(outcome, endings, endings.length),
+        (error: unknown) => fail(error, endings, endings.length),
+      );
+    } catch (error) {
+      return fail(error, endings, endings.length);
+    }
+  };
+}
+
+function succeed(
+  result: Outcome,
+  endings: readonly Ending[],
+  left: number,
+): Outcome | Promise<Outcome> {
+  let outcome = result;
+  for (let i = left - 1; i >= 0; i--) {
+    try {
+      const seen = endings[i]?.succeeded(outcome) ?? outcome;
+      if (seen instanceof Promise)
+        return seen.then(
+          (later) => succeed(later, endings, i),
+          (error: unknown) => fail(error, endings, i),
+        );
+      outcome = seen;
+    } catch (error) {
+      return fail(error, endings, i);
+    }
+  }
+  return outcome;
+}
+
+function fail(error: unknown, endings: readonly Ending[], left: number): never {
+  let failure = error;
+  for (let i = left - 1; i >= 0; i--) {
+    try {
+      endings[i]?.failed?.(failure);
+    } catch (other) {
+      failure = other;
+    }
+  }
+  throw failure;
 }

@@ -32,7 +32,10 @@ const waitingMax = 4_096;
 const batchMax = 512;
 const answerMsMax = 10_000;
 
-/** Never delays a call. While the collector is unavailable spans are queued up to a limit; then the oldest are dropped and counted. */
+/**
+ * Never delays a call. While the collector is unavailable spans are queued up to a limit; then the
+ * oldest are dropped and counted.
+ */
 export function createExporter({ url, log, everyMs = 2_000 }: ExporterOptions): Exporter {
   const endpoint = endpointOf(url);
   const waiting: Span[] = [];

@@ -1,7 +1,7 @@
 import type { Call } from "../tool.ts";
 import { type Denial, deniedError, type Policies } from "../trust/policy/policies.ts";
 import type { PolicyRequest } from "../trust/policy/request.ts";
-import type { Conversations } from "../trust/taint.ts";
+import type { Conversations } from "../trust/trust.ts";
 import type { ResolvedCall, ResolvedStage } from "./stage.ts";
 import { decisionOf, type TrustParts } from "./trust.ts";
 
@@ -47,7 +47,7 @@ function refuse(call: ResolvedCall, denial: Denial, { audit }: PolicyParts): Pro
   return audit(decisionOf(call, "denied", denial.reason), call).then(deny, deny);
 }
 
-/** True if the caller may answer for a call of its own that requires approval. */
+/** True if the caller may approve its own call. */
 export function mayApproveOwn(policies: Policies): (call: ResolvedCall) => boolean {
   return ({ caller, target }) =>
     policies.refuses({

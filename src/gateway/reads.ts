@@ -3,7 +3,7 @@ import type { Registry } from "../registry/registry.ts";
 import { readOwnUri } from "../registry/resource-owners.ts";
 import type { Caller, FlowMarks, Toolkit } from "../tool.ts";
 import { markTool } from "../trust/marks.ts";
-import { type Conversations, taintReason } from "../trust/taint.ts";
+import { type Conversations, taintReason } from "../trust/trust.ts";
 import type { TrustParts } from "./trust.ts";
 
 export type AdmitRead = (

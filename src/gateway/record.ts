@@ -1,8 +1,8 @@
 import { HallError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
+import { type JsonObject, TextOutcome } from "../base/json.ts";
 import { isSecretName, mayNameSecrets } from "../base/secret-signs.ts";
 import { type CallRow, type Store, unknownName } from "../store/store.ts";
-import { type Call, type Outcome, TextOutcome } from "../tool.ts";
+import type { Call, Outcome } from "../tool.ts";
 import type { Stage } from "./stage.ts";
 
 export interface Recording {

@@ -58,7 +58,10 @@ interface Ended {
   readonly errorType: string | undefined;
 }
 
-/** Names follow OpenTelemetry's conventions for MCP. Never arguments, results or messages: they must not leave the hall. */
+/**
+ * Names follow OpenTelemetry's conventions for MCP. Never arguments, results or messages: they must
+ * not leave the hall.
+ */
 function describe(
   { id, target, parent: parentCall, caller }: Call,
   { own, parent, startedAt, errorType }: Ended,

@@ -3,18 +3,33 @@ import { type Advice, adviceForModel, contentForModel } from "../base/advice.ts"
 import { type ErrorCode, HallError } from "../base/errors.ts";
 import { hashOf, isObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
-import type { Call, CallContext, Flow, FlowMarks, Outcome, Taint, Target } from "../tool.ts";
+import {
+  type Call,
+  type CallContext,
+  type Flow,
+  type FlowMarks,
+  type Outcome,
+  supportsForms,
+  type Taint,
+  type Target,
+} from "../tool.ts";
 import {
   type ApprovalAnswer,
+  type ApprovalSubject,
   type Approvals,
   answers,
   type PendingApproval,
-  type Subject,
   type Waiting,
 } from "../trust/approvals.ts";
 import { oneLine, previewCall } from "../trust/preview.ts";
-import { type Conversations, taintReason } from "../trust/taint.ts";
-import { serverNotReviewed, type Trust, toolChanged, type Verdict } from "../trust/trust.ts";
+import {
+  type Conversations,
+  serverNotReviewed,
+  type Trust,
+  taintReason,
+  toolChanged,
+  type Verdict,
+} from "../trust/trust.ts";
 import type { ResolvedCall, ResolvedStage } from "./stage.ts";
 
 export interface TrustParts {
@@ -218,7 +233,7 @@ async function decide(
   parts: TrustParts,
 ): Promise<void> {
   const { target } = call;
-  const subject: Subject = {
+  const subject: ApprovalSubject = {
     target,
     argumentsHash: hashOf(call.arguments),
     caller: call.caller.principal,
@@ -244,7 +259,9 @@ async function decide(
 
   const { rootCall, caller } = call;
   const canAsk =
-    hasForms(context) && caller.mayAnswer !== "nothing" && (parts.mayApproveOwn?.(call) ?? true);
+    supportsForms(context.capabilities) &&
+    caller.mayAnswer !== "nothing" &&
+    (parts.mayApproveOwn?.(call) ?? true);
   const isClosed = (rootCall && !asksEachTime(target)) || !canAsk;
   const asked =
     before ??
@@ -293,12 +310,6 @@ async function decide(
   parts.approvals.wake();
 }
 
-/** True if the client can show its user a form; a client that names no mode supports forms. */
-function hasForms({ capabilities }: CallContext): boolean {
-  const elicitation = capabilities?.elicitation;
-  return isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
-}
-
 /** Approve this call, or allow the tool from now on, if that can help. */
 function approvalAdvice(
   { target, expiresAt }: PendingApproval,
@@ -340,7 +351,7 @@ async function waitForAnswer(
     subject,
     isAllowed,
     timeoutMs = Number.POSITIVE_INFINITY,
-  }: Pick<Case, "isAllowed"> & Pick<Call, "timeoutMs"> & { readonly subject: Subject },
+  }: Pick<Case, "isAllowed"> & Pick<Call, "timeoutMs"> & { readonly subject: ApprovalSubject },
   { scope, takesProgress, progress }: CallContext,
   { approvals, now = Date.now }: TrustParts,
 ): Promise<"yes" | "no" | "trusted" | undefined> {
@@ -378,7 +389,10 @@ const labels: Readonly<Record<ApprovalAnswer, string>> = {
   no: "No",
 };
 
-/** Asks the client's user; an answer from another terminal may come first. Undefined if the client cannot ask after all. */
+/**
+ * Asks the client's user; an answer from another terminal may come first. Undefined if the client
+ * cannot ask after all.
+ */
 async function askPerson(
   { pending, answered, close }: Waiting,
   context: CallContext,

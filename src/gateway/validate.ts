@@ -1,6 +1,6 @@
 import { HallError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
-import { type Outcome, TextOutcome } from "../tool.ts";
+import { isObject, type JsonObject, TextOutcome } from "../base/json.ts";
+import type { Outcome } from "../tool.ts";
 import type { Compile } from "./compiler.ts";
 import { type EndStage, type ResolvedCall, type ResolvedStage, uncounted } from "./stage.ts";
 

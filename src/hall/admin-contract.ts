@@ -5,7 +5,7 @@ import type { ApprovalAnswer } from "../trust/approvals.ts";
 import type { Marks } from "../trust/marks.ts";
 import type { Level } from "../trust/trust.ts";
 import type { Offer, SkippedTool } from "../upstream/lists.ts";
-import type { Denial } from "../upstream/sandbox/denials.ts";
+import type { SandboxDenial } from "../upstream/sandbox/denials.ts";
 import type { UpstreamState } from "../upstream/upstream.ts";
 
 /** The methods of a running hall's local socket, as JSON-RPC requests and results. */
@@ -14,7 +14,7 @@ export interface AdminMethods {
   /** The last lines a server wrote to stderr. */
   logs: { params: { server: string }; result: { lines: readonly string[] } };
   /** Calls that wait for approval. */
-  approvals: { params: Record<string, never>; result: { pending: readonly PendingApproval[] } };
+  approvals: { params: Record<string, never>; result: { pending: readonly ListedApproval[] } };
   approve: { params: { token: string; answer: ApprovalAnswer }; result: { tool: string } };
   /** Reads the agents' files again. */
   groupsChanged: { params: Record<string, never>; result: Record<string, never> };
@@ -36,7 +36,7 @@ export interface AdminMethods {
   page: { params: Record<string, never>; result: { url: string | undefined } };
 }
 
-export interface PendingApproval {
+export interface ListedApproval {
   readonly token: string;
   readonly tool: string;
   /** The caller as the hall identified it. */
@@ -81,7 +81,7 @@ export interface HallStatus {
   readonly upstreams: readonly UpstreamStatus[];
   readonly registrations: readonly RegistrationStatus[];
   /** Accesses that the sandbox of the modules has denied since the hall started. */
-  readonly deniedToModules?: readonly Denial[] | undefined;
+  readonly deniedToModules?: readonly SandboxDenial[] | undefined;
   /** Modules that are not loaded, and why. */
   readonly failedModules: readonly ModuleFailure[];
 }
@@ -111,7 +111,7 @@ export interface UpstreamStatus {
   readonly errors: number;
   readonly lastError: string | undefined;
   /** Accesses that its sandbox has denied since the hall started. */
-  readonly denied?: readonly Denial[] | undefined;
+  readonly denied?: readonly SandboxDenial[] | undefined;
 }
 
 /** The first line on the socket. The answer is one line too; the client's second line is its own proof. */

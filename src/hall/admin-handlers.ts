@@ -9,7 +9,7 @@ import { type OfferKind, pinOf } from "../trust/pin.ts";
 import { keyOf } from "../trust/trust.ts";
 import type { Offer } from "../upstream/lists.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import type { AdminMethods, HallStatus, PendingApproval, ToolTrust } from "./admin-contract.ts";
+import type { AdminMethods, HallStatus, ListedApproval, ToolTrust } from "./admin-contract.ts";
 import type { AdminHandlers } from "./control.ts";
 import type { Hall } from "./hall.ts";
 import { openAgents, openSavedPrograms } from "./project-texts.ts";
@@ -78,7 +78,7 @@ export function createHandlers(
 }
 
 /** The calls that wait for approval, here and in other halls. */
-function listApprovals(hall: Hall): readonly PendingApproval[] {
+function listApprovals(hall: Hall): readonly ListedApproval[] {
   return [
     ...hall.approvals.pending().map(showApproval),
     ...(hall.together?.approvals.list() ?? []),
@@ -210,7 +210,10 @@ export function createFollowTrust(hall: Hall, folder: string): () => Promise<voi
   return follow;
 }
 
-/** After a change of trust: restarts refused servers, stops those no longer approved, and discovers those with something held back again. */
+/**
+ * After a change of trust: restarts refused servers, stops those no longer approved, and discovers
+ * those with something held back again.
+ */
 async function reconcileUpstreams({ fleet, trust }: Hall): Promise<void> {
   if (!trust) return;
   const { servers } = trust.entries();

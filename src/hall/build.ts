@@ -1,5 +1,5 @@
 import { readNoteFiles } from "../agents/agent-folder.ts";
-import { applyPlan, type Plan, planAgents, type Refine } from "../agents/plan.ts";
+import { type AgentPlan, applyPlan, planAgents, type Refine } from "../agents/plan.ts";
 import { openingFor } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
 import { collectServers } from "../config/configured-servers.ts";
@@ -60,7 +60,7 @@ export interface BuildReport {
   /** Servers were started and none answered. */
   readonly isSilent: boolean;
   /** Undefined if no tools are known yet. */
-  readonly plan: Plan | undefined;
+  readonly plan: AgentPlan | undefined;
 }
 
 /** Starts the servers, writes the lock, has changes reviewed, and groups the tools into agents. */
@@ -163,7 +163,7 @@ interface GroupingInput {
 async function groupTools(
   settings: Settings,
   { session: { ledger }, dryRun, lock, refine, regroup }: GroupingInput,
-): Promise<Plan | undefined> {
+): Promise<AgentPlan | undefined> {
   const { folder, loaded } = settings;
   const configured = Object.keys(collectServers(loaded));
   // Without servers, the built-in tools are grouped.

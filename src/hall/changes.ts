@@ -2,7 +2,12 @@ import type { JsonObject } from "../base/json.ts";
 import { easingOf, ownValue } from "../trust/easing.ts";
 import { markTool } from "../trust/marks.ts";
 import { definitionKey } from "../trust/pin.ts";
-import { type Change, compareDefinition, type FieldChange, willAsk } from "../trust/review.ts";
+import {
+  compareDefinition,
+  type DefinitionChange,
+  type FieldChange,
+  willAsk,
+} from "../trust/review.ts";
 import { emptyOffer } from "../upstream/lists.ts";
 import { approvalOf } from "../upstream/source.ts";
 import { openProjectLedger } from "./project-store.ts";
@@ -117,7 +122,7 @@ async function findModuleChanges(session: ModuleSession): Promise<readonly Serve
 
 /** A tool, prompt, resource or template in a review, as JSON. */
 export interface ReviewedItem extends Pick<ReviewItem, "name" | "suspicions" | "definition"> {
-  readonly state: Change["kind"];
+  readonly state: DefinitionChange["kind"];
   readonly fields?: readonly FieldChange[] | undefined;
   /** Of a tool: why it is marked as it is, by mark. */
   readonly why?: Readonly<Record<string, string>> | undefined;

@@ -11,7 +11,7 @@ import { findNameProblems } from "../config/servers.ts";
 import type { Api, Scheme } from "../upstream/openapi/operation.ts";
 import { describeTarget } from "../upstream/source.ts";
 import type { ServerEntry } from "./import/clients.ts";
-import { type Document, parseDocument, shorten, thisMachine } from "./import/document.ts";
+import { type ConfigDocument, parseDocument, shorten, thisMachine } from "./import/document.ts";
 import { variable, variableName } from "./import/entry.ts";
 import { findUnset, readEntry, validName } from "./import/import.ts";
 import { createKeeper } from "./import/inline-secrets.ts";
@@ -25,7 +25,7 @@ import { unknownName } from "./settings.ts";
 
 /** A file of the config. */
 interface EditableFile {
-  readonly document: Document;
+  readonly document: ConfigDocument;
   readonly tree: JsonObject;
   /** The folder of a project's file. */
   readonly project: string | undefined;
@@ -39,7 +39,7 @@ export interface EditedFile {
   readonly after: string;
 }
 
-export interface EditOptions {
+export interface ConfigEditOptions {
   /** Write nothing; the result shows what would be written. */
   readonly dryRun?: boolean | undefined;
   /** The text that the file must have: a person has seen the change against it. Throws CONFLICT. */
@@ -58,7 +58,7 @@ export function editServer(
   folder: string,
   name: string,
   change: (entry: JsonObject) => JsonObject | undefined,
-  options: EditOptions = {},
+  options: ConfigEditOptions = {},
 ): Promise<EditedFile> {
   return withConfigLock(() => editServerAlone(folder, name, change, options));
 }
@@ -67,7 +67,7 @@ async function editServerAlone(
   folder: string,
   name: string,
   change: (entry: JsonObject) => JsonObject | undefined,
-  options: EditOptions,
+  options: ConfigEditOptions,
 ): Promise<EditedFile> {
   const files = await readFiles(folder);
   const found = files.findLast(({ tree }) => Object.hasOwn(serversIn(tree), name));
@@ -85,7 +85,7 @@ async function editServerAlone(
 export function editConfig(
   folder: string,
   change: (tree: JsonObject) => JsonObject,
-  options: EditOptions = {},
+  options: ConfigEditOptions = {},
 ): Promise<EditedFile> {
   return withConfigLock(async () => {
     const file = (await readFiles(folder)).at(-1);
@@ -118,7 +118,7 @@ async function save(
   { document, tree, project }: EditableFile,
   after: JsonObject,
   folder: string,
-  { dryRun = false, seen }: EditOptions,
+  { dryRun = false, seen }: ConfigEditOptions,
 ): Promise<EditedFile> {
   requireSeen(document.text, seen);
   let edited = document;
@@ -183,7 +183,7 @@ export interface AddReport {
 export function addServers(
   folder: string,
   entries: readonly NewEntry[],
-  options: EditOptions = {},
+  options: ConfigEditOptions = {},
 ): Promise<AddReport> {
   return withConfigLock(() => addAlone(folder, entries, options));
 }
@@ -191,7 +191,7 @@ export function addServers(
 async function addAlone(
   folder: string,
   entries: readonly NewEntry[],
-  { dryRun = false, seen }: EditOptions,
+  { dryRun = false, seen }: ConfigEditOptions,
 ): Promise<AddReport> {
   const machine = thisMachine(await realpath(folder));
   const project = await readProjectFile(machine);

@@ -5,7 +5,7 @@ import type { UpstreamStatus } from "./admin-contract.ts";
 import type { Settings } from "./settings.ts";
 
 /** Something that the project has and no client can use: a module, or a tool of a server. */
-export interface Fault {
+export interface ProjectFault {
   readonly name: string;
   readonly reason: string;
 }
@@ -24,7 +24,7 @@ export async function findModuleFailures(settings: Settings): Promise<readonly M
 export function describeFaults(
   modules: readonly ModuleFailure[],
   servers: readonly Pick<UpstreamStatus, "name" | "skipped">[],
-): readonly Fault[] {
+): readonly ProjectFault[] {
   return [
     ...modules.map(({ module, error }) => ({ name: module, reason: `not loaded: ${error}` })),
     ...servers.flatMap(({ name, skipped = [] }) =>
@@ -34,7 +34,7 @@ export function describeFaults(
 }
 
 /** From the running hall, else from the modules and the lock. */
-export async function findFaults(settings: Settings): Promise<readonly Fault[]> {
+export async function findFaults(settings: Settings): Promise<readonly ProjectFault[]> {
   const status = await askHall(settings.folder, "status", {});
   if (status) return describeFaults(status.failedModules, status.upstreams);
   const { servers } = await readLock(settings.folder, () => {});

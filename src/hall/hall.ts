@@ -96,7 +96,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   const { gateway, tracing } = await openGateway(base, options);
   const server = openServer(base, parts, own, gateway, options);
 
-  // Registrations are restored after the first answers; clients hear of them as a change of the list.
+  // Registrations are restored after the first answers; clients are notified that the list changed.
   const { registrations, modules, monitor, kept } = parts;
   if (options.store && mayHaveRows(options.store))
     setTimeout(() => {

@@ -44,7 +44,10 @@ export async function listKnownTools(
   return tools;
 }
 
-/** The built-in toolkits as the config sets them, on or off. `isOpen`: whether the folders of a field may be read. Default: no. */
+/**
+ * The built-in toolkits as the config sets them, on or off. `isOpen`: whether the folders of a
+ * field may be read. Default: no.
+ */
 export function openBuiltins(
   folder: string,
   loaded: LoadedConfig,

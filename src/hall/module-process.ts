@@ -9,7 +9,7 @@ import { defaultCacheTtlSeconds, markDeprecated } from "../registry/metadata.ts"
 import type { ModuleRequest, ToolkitOffer } from "../registry/module-exports.ts";
 import type { LoadedToolkit, LoadModule } from "../registry/modules.ts";
 import type { CallContext, Health, Outcome, Toolkit } from "../tool.ts";
-import type { Rights } from "../trust/ledger.ts";
+import type { SandboxRights } from "../trust/ledger.ts";
 import type { Fleet } from "../upstream/fleet.ts";
 import type { SandboxPolicy } from "../upstream/sandbox/policy.ts";
 import type { Upstream } from "../upstream/upstream.ts";
@@ -32,10 +32,10 @@ export function openModuleProcess(
 
 /** Modules outside the project come from the user's own file: their folders are readable, too. */
 function withModuleFolders(
-  { read, ...rights }: Rights,
+  { read, ...rights }: SandboxRights,
   patterns: readonly string[],
   folder: string,
-): Rights {
+): SandboxRights {
   const folders = patterns
     .map((pattern) => dirname(resolve(folder, pattern.replace(/[*?].*$/s, "x"))))
     .filter((path) => !isInside(path, folder));

@@ -1,4 +1,5 @@
 import { HallError } from "../base/errors.ts";
+import { formatTime } from "../base/text.ts";
 import { isSpelling } from "../registry/names.ts";
 import { type Entries, grantTools, noEntries } from "../trust/ledger.ts";
 import type { Offer } from "../upstream/lists.ts";
@@ -100,7 +101,7 @@ export async function grantTrust(
   await grantTools(await openProjectLedger(settings), tools, { until });
   await askHall(settings.folder, "trustChanged", {});
   const subjects = tools.map(({ name }) => name);
-  const reason = until === undefined ? "until revoked" : `until ${new Date(until).toISOString()}`;
+  const reason = until === undefined ? "until revoked" : `until ${formatTime(until)}`;
   await recordInProject(settings, { decision: { kind: "granted", subjects, reason } });
 }
 

@@ -228,7 +228,7 @@ export async function reachOrBecomeHall(options: ProjectOptions): Promise<Reache
     // Another process was faster; its hall opens in a moment.
     await sleep(20 + Math.random() * 50);
   }
-  // A hall of another version, one that does not answer, or a stranger holds the socket: open a separate hall.
+  // A hall of another version, one that does not answer, or a foreign program holds the socket: open a separate hall.
   const project = await openAlone(options);
   return { channel: acceptInside(project, preset), project };
 }

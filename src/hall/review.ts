@@ -7,8 +7,8 @@ import { easingOf, ownValue } from "../trust/easing.ts";
 import type { Entries, Ledger, Review } from "../trust/ledger.ts";
 import { definitionKey, definitionOf, type OfferKind } from "../trust/pin.ts";
 import {
-  type Change,
   compareDefinition,
+  type DefinitionChange,
   goneDefinitions,
   type ProposedMark,
   proposeMark,
@@ -40,7 +40,7 @@ const byCommand = "by command";
 export interface Reviewer {
   /** Where the person answers, for the audit. Default: by command. */
   readonly place?: string;
-  /** Who answers, for the audit. Default: the person whose hall this is. */
+  /** The person who answers, for the audit. Default: the hall's owner. */
   readonly by?: string | undefined;
   /** The names of the servers that may start, of those never approved here or changed since. */
   chooseStarts(requests: readonly StartRequest[]): Promise<readonly string[]>;
@@ -122,7 +122,7 @@ export interface ReviewItem {
   /** Its name, URI or URI template. */
   readonly name: string;
   readonly definition: JsonObject;
-  readonly change: Change;
+  readonly change: DefinitionChange;
   /** Words in it that a person should look at. */
   readonly suspicions: readonly Suspicion[];
 }

@@ -3,11 +3,11 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { HallError, messageOf } from "../base/errors.ts";
 import { dataFolder } from "../base/files.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject, textsOf } from "../base/json.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { ownValue } from "../trust/easing.ts";
-import type { ReviewedSandbox, Rights } from "../trust/ledger.ts";
-import type { Denial } from "../upstream/sandbox/denials.ts";
+import type { ReviewedSandbox, SandboxRights } from "../trust/ledger.ts";
+import type { SandboxDenial } from "../upstream/sandbox/denials.ts";
 import { decideSandbox, noRights } from "../upstream/sandbox/policy.ts";
 import {
   createProfile,
@@ -37,8 +37,8 @@ export interface SandboxState {
   readonly state: "confined" | "unconfined" | "remote" | "not reviewed";
   /** In plain words. */
   readonly what: string;
-  readonly learned: Rights;
-  readonly denied: readonly Denial[];
+  readonly learned: SandboxRights;
+  readonly denied: readonly SandboxDenial[];
 }
 
 export async function explainSandbox(settings: Settings, name: string): Promise<SandboxState> {
@@ -62,7 +62,7 @@ export async function explainSandbox(settings: Settings, name: string): Promise<
 interface Confined {
   readonly config: ServerConfig;
   readonly sandbox: ReviewedSandbox | undefined;
-  readonly learned: Rights;
+  readonly learned: SandboxRights;
   /** As it is now. */
   readonly isApproved: boolean;
   readonly reviewedAt: number | undefined;
@@ -95,7 +95,7 @@ async function readDenials(
   settings: Settings,
   name: string,
   since: number | undefined,
-): Promise<readonly Denial[]> {
+): Promise<readonly SandboxDenial[]> {
   const store = await openProjectStore(settings);
   try {
     const rows = await store?.audit.list({
@@ -109,12 +109,12 @@ async function readDenials(
   }
 }
 
-function isDenial(value: unknown): value is Denial & JsonObject {
+function isDenial(value: unknown): value is SandboxDenial & JsonObject {
   return isObject(value) && typeof value.kind === "string" && typeof value.what === "string";
 }
 
 /** A right that the server would get, and whether it looks like a key. */
-export interface ProposedRight extends Denial {
+export interface ProposedRight extends SandboxDenial {
   readonly isSecret: boolean;
 }
 
@@ -175,9 +175,7 @@ export async function openLearning(settings: Settings, name: string): Promise<Le
     async attempt(tool, args) {
       try {
         const { isError, content } = await hall.call(tool, args);
-        return isError
-          ? content.map((item) => (item.type === "text" ? item.text : "")).join(" ")
-          : undefined;
+        return isError ? textsOf(content) : undefined;
       } catch (error) {
         return messageOf(error);
       }
@@ -221,14 +219,14 @@ const filesMax = 3;
  * server already has, are left out.
  */
 export function summariseDenials(
-  denials: readonly Denial[],
+  denials: readonly SandboxDenial[],
   profile: Pick<Profile, "home" | "read" | "write" | "hosts">,
 ): readonly ProposedRight[] {
   const has = { read: profile.read, write: profile.write, host: profile.hosts };
   const usable = denials.filter(
     ({ kind, what }) => !has[kind].includes(what) && (kind === "host" || !isOurs(what)),
   );
-  const placed = usable.map((denial): Denial => {
+  const placed = usable.map((denial): SandboxDenial => {
     const { kind, what } = denial;
     // A file that is yet to be made needs its folder.
     if (kind === "write" && !existsSync(what)) return { kind, what: dirname(what) };
@@ -245,7 +243,7 @@ export function summariseDenials(
 const secretPath =
   /^\.(ssh|gnupg|aws|azure|kube|docker|netrc|npmrc|pypirc|git-credentials|password-store|mozilla|config\/(gh|gcloud|google-chrome|op))(\/|$)/;
 
-function isSecret({ kind, what }: Denial): boolean {
+function isSecret({ kind, what }: SandboxDenial): boolean {
   if (kind === "host") return /^(169\.254\.|metadata\.)/.test(what);
   const inHome = what.slice(homedir().length + 1);
   return (
@@ -257,16 +255,16 @@ function isSecret({ kind, what }: Denial): boolean {
 export async function acceptRights(
   settings: Settings,
   name: string,
-  rights: readonly Denial[],
+  rights: readonly SandboxDenial[],
 ): Promise<readonly string[]> {
   const config = requireStdio(await findConfined(settings, name), name);
   const ledger = await openProjectLedger(settings);
-  const take = (kind: Denial["kind"]): readonly string[] =>
+  const take = (kind: SandboxDenial["kind"]): readonly string[] =>
     rights.filter((right) => right.kind === kind).map(({ what }) => what);
   const entries = await ledger.change((current) => {
     const reviewed = reviewedSandbox(current, name);
     const before = reviewed?.kind === "on" ? reviewed.learned : noRights;
-    const learned: Rights = {
+    const learned: SandboxRights = {
       read: [...new Set([...before.read, ...take("read")])],
       write: [...new Set([...before.write, ...take("write")])],
       hosts: [...new Set([...before.hosts, ...take("host")])],

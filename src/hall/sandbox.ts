@@ -4,8 +4,8 @@ import { visible } from "../base/sanitize.ts";
 import type { Config, ServerConfig } from "../config/schema.ts";
 import type { AuditEntry } from "../store/store.ts";
 import { ownValue } from "../trust/easing.ts";
-import type { Entries, ReviewedSandbox, Rights } from "../trust/ledger.ts";
-import type { Denial } from "../upstream/sandbox/denials.ts";
+import type { Entries, ReviewedSandbox, SandboxRights } from "../trust/ledger.ts";
+import type { SandboxDenial } from "../upstream/sandbox/denials.ts";
 import {
   createRuntime,
   decideSandbox,
@@ -116,7 +116,7 @@ function isFree(server: ServerConfig | undefined): boolean {
 export async function chooseSandbox(
   server: StdioConfig,
   runtime: SandboxPolicy["runtime"] = createRuntime(),
-  learned: Rights = noRights,
+  learned: SandboxRights = noRights,
 ): Promise<ReviewedSandbox> {
   if (server.sandbox === "off") return { kind: "off", reason: "your config turns it off" };
   const { isContainer } = await import("../upstream/sandbox/container.ts");
@@ -172,8 +172,8 @@ export async function findUnconfined(
 
 /** Accesses that sandboxes denied since this hall started, each once in the audit and in the server's log. */
 export interface Violations {
-  add(server: string, denial: Denial): void;
-  of(server: string): readonly Denial[];
+  add(server: string, denial: SandboxDenial): void;
+  of(server: string): readonly SandboxDenial[];
 }
 
 /** More of one server are not recorded: it could fill the audit. */
@@ -188,7 +188,7 @@ export function createViolations({
   said(server: string, line: string): void;
   note(entry: AuditEntry): Promise<void>;
 }): Violations {
-  const known = new Map<string, Denial[]>();
+  const known = new Map<string, SandboxDenial[]>();
   return {
     add(server, denial) {
       const seen = known.get(server) ?? [];

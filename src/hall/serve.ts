@@ -36,7 +36,7 @@ export interface ServedHall {
   close(drainMs: number): Promise<void>;
 }
 
-export interface ServeOptions {
+export interface HallServeOptions {
   readonly isStatic: boolean;
   /** The command that serves; `start` wants the project's only hall. Default: serve. */
   readonly command?: "serve" | "start" | "start --user";
@@ -44,7 +44,7 @@ export interface ServeOptions {
 
 export async function serveProject(
   settings: Settings,
-  { isStatic, command = "serve" }: ServeOptions,
+  { isStatic, command = "serve" }: HallServeOptions,
 ): Promise<ServedHall> {
   const { folder, config, log } = settings;
   const { host, port, open, tls } = config.listen;
@@ -109,8 +109,8 @@ async function openAccessTokens(
 const noticedMs = 1_000;
 
 /**
- * Of several halls: the others get what is new, and the sessions that run nothing; what waits here for an answer can still
- * have it. Returns the time that is left.
+ * Of several halls: the others get what is new, and the sessions that run nothing; what waits here
+ * for an answer can still have it. Returns the time that is left.
  */
 async function handOver(
   { server, together }: Hall,
@@ -175,7 +175,7 @@ export function readToken({ listen: { tokenFile } }: Config): Promise<string> {
 /** The project's hall; next to a running one, a separate hall. Throws CONFLICT where `start` finds another. */
 async function openProject(
   options: ProjectOptions,
-  command: Required<ServeOptions>["command"],
+  command: Required<HallServeOptions>["command"],
 ): Promise<Project> {
   const shared = await openShared(await socketPath(options.folder), options);
   if (shared) return shared;
@@ -199,7 +199,7 @@ async function requireFreePort(host: string, port: number): Promise<void> {
 }
 
 /** Throws UNAVAILABLE for the error of a listener. */
-function refuseAddress(host: string, port: number, command: Required<ServeOptions>["command"]) {
+function refuseAddress(host: string, port: number, command: Required<HallServeOptions>["command"]) {
   return (cause: NodeJS.ErrnoException): never => {
     const { code } = cause;
     if (code === "EADDRINUSE")

@@ -2,8 +2,8 @@ import { dirname } from "node:path";
 import { HallError } from "../base/errors.ts";
 import {
   createLog,
+  type HallLogLevel,
   type Log,
-  type LogLevel,
   type LogSink,
   parseLogLevel,
   Secrets,
@@ -47,7 +47,7 @@ export interface Settings {
 /** `quiet` is the log level if neither flag nor config sets one. */
 export async function loadSettings(
   options: SettingsOptions,
-  quiet: LogLevel,
+  quiet: HallLogLevel,
   flags: PartialConfig = {},
 ): Promise<Settings> {
   const level = options.logLevel === undefined ? undefined : parseLogLevel(options.logLevel);

@@ -5,8 +5,8 @@ import { readLock } from "../upstream/lock.ts";
 import { projectFiles } from "../upstream/program.ts";
 import { describeTarget } from "../upstream/source.ts";
 import { chooseCommand } from "./daemon.ts";
-import { type Client, clients } from "./import/clients.ts";
-import { type Machine, shorten, thisMachine } from "./import/document.ts";
+import { clients, type ImportedClient } from "./import/clients.ts";
+import { type ImportPlaces, shorten, thisMachine } from "./import/document.ts";
 import type { ImportedServer } from "./import/import.ts";
 import { type Findings, findSecretsIn, findServers, findUnset } from "./import/import.ts";
 import type { FoundSecret } from "./import/inline-secrets.ts";
@@ -27,7 +27,7 @@ import { unknownName } from "./settings.ts";
 /** Imports servers from other clients into the project, and installs the hall in those clients. */
 
 /** A client by its id or the start of it. Throws NOT_FOUND. */
-function getClient(id: string): Client {
+function getClient(id: string): ImportedClient {
   const client =
     clients.find((each) => each.id === id) ?? clients.find((each) => each.id.startsWith(`${id}-`));
   if (client) return client;
@@ -139,7 +139,7 @@ function valuesOf(keys: readonly FoundSecret[]): Readonly<Record<string, string>
   return Object.fromEntries(keys.map(({ variable, value }) => [variable, value]));
 }
 
-async function backUp(project: ProjectFile, machine: Machine): Promise<string | undefined> {
+async function backUp(project: ProjectFile, machine: ImportPlaces): Promise<string | undefined> {
   if (project.text === undefined) return undefined;
   const records = openRecords(machine.env);
   return records.backUp("guildhall", project.file, Buffer.from(project.text));
@@ -175,7 +175,10 @@ function clientsWithoutHall(files: Findings["files"]): readonly string[] {
   return [...new Set(files.filter(({ hasHall }) => !hasHall).map(({ client }) => client))];
 }
 
-/** Clients of this machine to connect next: those with servers and without the hall; the first one if there are no files. */
+/**
+ * Clients of this machine to connect next: those with servers and without the hall; the first one
+ * if there are no files.
+ */
 export async function findClientsToInstall(folder: string): Promise<readonly string[]> {
   const machine = thisMachine(await realpath(folder));
   const { files } = await findServers({ machine, ownScript: process.argv[1] });
@@ -311,7 +314,7 @@ export async function prepareUninstall(request: InstallRequest): Promise<Prepare
 async function findOtherInstall(
   { client, file }: InstallPlan,
   records: Records,
-  machine: Machine,
+  machine: ImportPlaces,
 ): Promise<readonly string[]> {
   const others = (await records.all()).filter(
     (record) => record.client === client.id && record.file !== file,
@@ -329,7 +332,7 @@ async function openTarget({
   folder,
   client,
   scope,
-}: InstallRequest): Promise<{ readonly machine: Machine; readonly target: InstallTarget }> {
+}: InstallRequest): Promise<{ readonly machine: ImportPlaces; readonly target: InstallTarget }> {
   const machine = thisMachine(await realpath(folder));
   const target = { client: getClient(client), machine, scope, ownScript: process.argv[1] };
   return { machine, target };
@@ -396,7 +399,7 @@ async function findStaying(
 async function findUntried(
   { servers }: Moving,
   { known }: Findings,
-  { folder }: Machine,
+  { folder }: ImportPlaces,
 ): Promise<string[]> {
   const lock = await readLock(folder, () => {});
   const names = [...servers, ...known].map(({ name }) => name);
@@ -428,7 +431,7 @@ function createMask(secrets: Findings["secrets"]): (text: string) => string {
 
 function changesOf(
   plan: InstallPlan,
-  machine: Machine,
+  machine: ImportPlaces,
   mask: (text: string) => string,
 ): readonly FileEdit[] {
   if (isNoop(plan)) return [];

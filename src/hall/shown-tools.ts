@@ -8,7 +8,7 @@ import { parseFaces } from "../server/faces.ts";
 import { globToExpression } from "../upstream/lists.ts";
 import { lockedTools, readLock } from "../upstream/lock.ts";
 import { defaultLimits } from "../wire/channel.ts";
-import { type EditedFile, type EditOptions, editConfig, editServer } from "./config-edit.ts";
+import { type ConfigEditOptions, type EditedFile, editConfig, editServer } from "./config-edit.ts";
 import { acceptInside, openAlone } from "./project.ts";
 import { type Settings, unknownName } from "./settings.ts";
 
@@ -34,7 +34,7 @@ export async function switchTools(
   settings: Settings,
   pattern: string,
   isOn: boolean,
-  options: EditOptions = {},
+  options: ConfigEditOptions = {},
 ): Promise<SwitchedTools> {
   const meant = await readPattern(settings, pattern);
   const { server, prefix, glob, tools } = meant;

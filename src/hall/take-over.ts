@@ -18,9 +18,10 @@ export interface ReviewElsewhere {
 }
 
 /**
- * The facts that must be the same for a review to count in another folder: what was approved, the program that runs and the
- * version of its package. Undefined for a server that may run what the folder has, which is another one in each
- * folder. So only remote servers, installed packages and programs with an absolute path have an identity.
+ * The facts that must be the same for a review to count in another folder: what was approved, the
+ * program that runs and the version of its package. Undefined for a server that may run what the
+ * folder has, which is another one in each folder. So only remote servers, installed packages and
+ * programs with an absolute path have an identity.
  */
 export function identityOf(config: ServerConfig): string | undefined {
   if (config.type !== "stdio") return hashOf([approvalOf(config)]);

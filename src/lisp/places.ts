@@ -1,6 +1,6 @@
 // Places of setf. An expansion evaluates the parts of a place once, and reads and stores it. Places that are
 // functions need none: `(setf (f a b) v)` calls the function `(setf f)` with v, a and b.
-import { Scope } from "./compile/nodes.ts";
+import { LexicalScope } from "./compile/nodes.ts";
 import { form, fresh, lisp, named, type Template } from "./define.ts";
 import type { Fn, Macro } from "./function.ts";
 import type { Machine } from "./machine.ts";
@@ -123,8 +123,8 @@ export function setfForm(m: Machine, place: Value, value: Value, env: Opaque): V
 
 // One step of macro expansion, in the scope of an environment or in the global one.
 
-function scopeIn(env: Value | undefined): Scope | null {
-  return env instanceof Opaque && env.content instanceof Scope ? env.content : null;
+function scopeIn(env: Value | undefined): LexicalScope | null {
+  return env instanceof Opaque && env.content instanceof LexicalScope ? env.content : null;
 }
 
 export function macroFor(env: Value | undefined, name: Sym): Macro | null {
@@ -151,7 +151,7 @@ export function expandOnce(m: Machine, whole: Value, env: Value | undefined): Va
 /** A longer list is circular. */
 const parametersMax = 4_096;
 
-export interface Parameter {
+export interface PlaceParameter {
   /** A symbol, or a pattern in a macro's lambda list. */
   readonly name: Value;
   readonly init: Value;
@@ -162,12 +162,12 @@ export interface LambdaList {
   readonly whole: Value | null;
   readonly environment: Sym | null;
   readonly required: readonly Value[];
-  readonly optional: readonly Parameter[];
+  readonly optional: readonly PlaceParameter[];
   readonly rest: Value | null;
   readonly hasKeys: boolean;
-  readonly keys: readonly (Parameter & { readonly key: Sym })[];
+  readonly keys: readonly (PlaceParameter & { readonly key: Sym })[];
   readonly allowOtherKeys: boolean;
-  readonly aux: readonly Parameter[];
+  readonly aux: readonly PlaceParameter[];
 }
 
 type Section = "required" | "optional" | "rest" | "key" | "aux" | "whole" | "environment" | "after";
@@ -194,9 +194,9 @@ export function parseLambdaList(m: Machine, lambdaList: Value, patterns: boolean
     allowOtherKeys: false,
   };
   const required: Value[] = [];
-  const optional: Parameter[] = [];
-  const keys: (Parameter & { key: Sym })[] = [];
-  const aux: Parameter[] = [];
+  const optional: PlaceParameter[] = [];
+  const keys: (PlaceParameter & { key: Sym })[] = [];
+  const aux: PlaceParameter[] = [];
   let section: Section = "required";
   const fault = (): never => m.programError(`${m.show(lambdaList)} is not a valid lambda list`);
   let at = lambdaList;
@@ -247,7 +247,7 @@ function checkedName(m: Machine, name: Value, patterns: boolean): Value {
   return m.programError(`${m.show(name)} cannot be the name of a variable`);
 }
 
-function parameter(m: Machine, item: Value, patterns: boolean): Parameter {
+function parameter(m: Machine, item: Value, patterns: boolean): PlaceParameter {
   if (!(item instanceof Cons))
     return { name: checkedName(m, item, patterns), init: NIL, supplied: null };
   const init = item.cdr instanceof Cons ? item.cdr.car : NIL;
@@ -256,7 +256,7 @@ function parameter(m: Machine, item: Value, patterns: boolean): Parameter {
   return { name: checkedName(m, item.car, patterns), init, supplied: supplied as Sym | null };
 }
 
-function keyParameter(m: Machine, item: Value, patterns: boolean): Parameter & { key: Sym } {
+function keyParameter(m: Machine, item: Value, patterns: boolean): PlaceParameter & { key: Sym } {
   const head = item instanceof Cons ? item.car : item;
   if (item instanceof Cons && head instanceof Cons) {
     const [key, name] = [head.car, head.cdr instanceof Cons ? head.cdr.car : NIL];

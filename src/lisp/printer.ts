@@ -54,18 +54,18 @@ export interface PrintStyle {
   readonly tables: boolean;
   readonly rightMargin: number;
   /** How the program prints some types, the most important first. */
-  readonly dispatch: readonly Dispatch[];
+  readonly dispatch: readonly PrintDispatch[];
 }
 
 /** An entry of a pprint dispatch table. */
-export interface Dispatch {
+export interface PrintDispatch {
   readonly type: Value;
   readonly fn: Value;
   readonly priority: number;
 }
 
-export function dispatchOf(table: Value | undefined): readonly Dispatch[] {
-  return table instanceof Opaque ? (table.content as { entries: Dispatch[] }).entries : [];
+export function dispatchOf(table: Value | undefined): readonly PrintDispatch[] {
+  return table instanceof Opaque ? (table.content as { entries: PrintDispatch[] }).entries : [];
 }
 
 /** `prin1` if `escapes`, else `princ`; default `*print-escape*`. */

@@ -3,13 +3,13 @@ import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
 import { Float, integer, Ratio, Stream, type Value } from "./values.ts";
 
-export interface Fraction {
+export interface LispFraction {
   readonly numerator: bigint;
   readonly denominator: bigint;
 }
 
 /** The exact value of a finite double, in lowest terms. */
-export function fractionOf(value: number): Fraction {
+export function fractionOf(value: number): LispFraction {
   const { mantissa, exponent, sign } = decodeDouble(value);
   if (mantissa === 0n) return { numerator: 0n, denominator: 1n };
   const signed = sign < 0 ? -mantissa : mantissa;

@@ -102,7 +102,7 @@ export function takeItems(
 const isWhole = (start?: Value, end?: Value): boolean =>
   (start === undefined || start === 0) && (end === undefined || end === NIL);
 
-export interface Span {
+export interface SequenceSpan {
   readonly start: number;
   readonly end: number;
 }
@@ -114,7 +114,7 @@ export function spanOf(
   end: Value | undefined,
   length: number,
   sequence: Value,
-): Span {
+): SequenceSpan {
   const from = sizeOf(m, start ?? 0);
   const to = end === undefined || end === NIL ? length : end;
   if (typeof to !== "number" || to < 0) return m.typeError(to, "(OR NULL UNSIGNED-BYTE)");
@@ -227,7 +227,7 @@ export function textOf(m: Machine, value: Value): string {
 }
 
 export type Key = (value: Value) => Value;
-export type Test = (a: Value, b: Value) => boolean;
+export type SequenceTest = (a: Value, b: Value) => boolean;
 export type Match = (element: Value) => boolean;
 
 const identity: Key = (value) => value;
@@ -243,7 +243,7 @@ export function keyOf(m: Machine, key?: Value): Key {
 }
 
 /** `:test` and `:test-not`; `eql` when neither is given. */
-export function testOf(m: Machine, test: Value = NIL, testNot: Value = NIL): Test {
+export function testOf(m: Machine, test: Value = NIL, testNot: Value = NIL): SequenceTest {
   if (testNot !== NIL) {
     if (test !== NIL) m.fail("both :TEST and :TEST-NOT are given");
     const holds = testFunction(m, m.fn(testNot));
@@ -252,7 +252,7 @@ export function testOf(m: Machine, test: Value = NIL, testNot: Value = NIL): Tes
   return test === NIL ? eql : testFunction(m, m.fn(test));
 }
 
-function testFunction(m: Machine, fn: Fn): Test {
+function testFunction(m: Machine, fn: Fn): SequenceTest {
   if (fn === cl("EQL").fn) return eql;
   if (fn === cl("EQ").fn) return (a, b) => a === b;
   if (fn === cl("EQUAL").fn) return (a, b) => equal(m, a, b);

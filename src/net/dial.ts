@@ -112,7 +112,10 @@ function headersOf({ host, username, password }: URL): Record<string, string> {
   return { host, authorization: `Basic ${Buffer.from(credentials).toString("base64")}` };
 }
 
-/** Names and values in turn, for which Node needs no table of its own. Of two names that differ in case, the later one counts. */
+/**
+ * Names and values in turn, for which Node needs no table of its own. Of two names that differ in
+ * case, the later one counts.
+ */
 function linesOf(
   own: Readonly<Record<string, string>>,
   headers: Readonly<Record<string, string>>,
@@ -225,7 +228,10 @@ export function lookupOutside(
   return lookupWhere((address) => kindOfHost(address) === "public", hint, resolve);
 }
 
-/** A lookup that fails unless all addresses are allowed. The checked address is the one dialled, so DNS rebinding cannot help. */
+/**
+ * A lookup that fails unless all addresses are allowed. The checked address is the one dialled, so
+ * DNS rebinding cannot help.
+ */
 export function lookupWhere(
   isAllowed: (address: string) => boolean,
   hint: string,

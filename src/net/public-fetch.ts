@@ -6,9 +6,9 @@ import { createDialler, explain, lookupWhere, refusal } from "./dial.ts";
 import { isLinkLocal, kindOfHost } from "./host.ts";
 
 /**
- * Fetches URLs that a model names, from public addresses only unless a setting allows others. Each address is checked before the
- * connection, redirects included, and the checked address is the one dialled. The body is bounded as it
- * arrives and as it inflates.
+ * Fetches URLs that a model names, from public addresses only unless a setting allows others. Each
+ * address is checked before the connection, redirects included, and the checked address is the one
+ * dialled. The body is bounded as it arrives and as it inflates.
  */
 export type Fetcher = (url: URL, options: FetchOptions) => Promise<Fetched>;
 

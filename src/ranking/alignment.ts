@@ -88,7 +88,10 @@ function coverageOf(
   return total === 0 ? 0 : covered / total;
 }
 
-/** How well words of documents match the terms of a query: one row for each word. One table, since many small ones cost more to allocate than to fill. */
+/**
+ * How well words of documents match the terms of a query: one row for each word. One table, since
+ * many small ones cost more to allocate than to fill.
+ */
 interface MatchTable {
   readonly table: Float32Array;
   /** The start of a word's row, by its number; negative for words without a match, which are most. */

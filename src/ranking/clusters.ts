@@ -61,7 +61,10 @@ export function cluster(units: Units, bounds: Bounds): number[] {
   return dissolveSmall(moveToBest(assigned, units, sizeMax), units, bounds);
 }
 
-/** Moves the units of surplus or too small clusters into others, if all of them find room: those of a small one together if possible, those of a surplus one one by one, because it is a remainder. */
+/**
+ * Moves the units of surplus or too small clusters into others, if all of them find room: those of
+ * a small one together if possible, those of a surplus one one by one, because it is a remainder.
+ */
 function dissolveSmall(assigned: readonly number[], units: Units, bounds: Bounds): number[] {
   const { countMax, sizeMin } = bounds;
   let places = [...assigned];
@@ -86,7 +89,10 @@ function dissolveSmall(assigned: readonly number[], units: Units, bounds: Bounds
   return places;
 }
 
-/** The places after blocks of units have left a cluster for the most similar ones with room; undefined if one finds none. */
+/**
+ * The places after blocks of units have left a cluster for the most similar ones with room;
+ * undefined if one finds none.
+ */
 function moveUnits(
   blocks: readonly (readonly number[])[],
   from: number,

@@ -19,7 +19,7 @@ export interface Corpus {
 
 /** A corpus at one moment. Documents are numbered in the order of toolkit ids. */
 export interface CorpusSnapshot {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly CorpusEntry[];
   readonly postings: Postings;
   readonly vocabulary: Vocabulary;
   /** The vectors of all documents, one row each: one block of memory is twice as fast as one for each toolkit. */
@@ -31,18 +31,18 @@ export interface CorpusSnapshot {
   /** Documents by full name and by tool name, in lower case. */
   readonly documentsByName: ReadonlyMap<string, readonly number[]>;
   /** Toolkits by the first word of their ids. */
-  readonly toolkitsByWord: ReadonlyMap<string, readonly Entry[]>;
+  readonly toolkitsByWord: ReadonlyMap<string, readonly CorpusEntry[]>;
   /** One score for each document; reused by every query to spare the garbage collector. */
   readonly buffers: Readonly<Record<"bm25" | "tfidf" | "cosine" | "sums" | "bounds", Float64Array>>;
   /** One number for each word, reused likewise. */
   readonly wordBuffer: Int32Array;
   /** The entry of a document and its position there. */
-  locate(document: number): { readonly entry: Entry; readonly at: number };
+  locate(document: number): { readonly entry: CorpusEntry; readonly at: number };
   /** The full name. */
   nameOf(document: number): string;
 }
 
-export interface Entry {
+export interface CorpusEntry {
   readonly id: string;
   /** Words of the id, without those that many servers have in their names. */
   readonly idWords: readonly string[];
@@ -61,7 +61,7 @@ export interface Entry {
 }
 
 export function createCorpus(vectors: Vectors | undefined): Corpus {
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, CorpusEntry>();
   const vocabulary = createVocabulary();
   let snapshot: CorpusSnapshot | undefined;
   const remove = (id: string): void => {
@@ -106,7 +106,7 @@ function* createEntry(
   toolkit: ToolkitText,
   vocabulary: Vocabulary,
   vectors: Vectors | undefined,
-): Steps<Entry> {
+): Steps<CorpusEntry> {
   const tools = [...new Map(toolkit.tools.map((tool) => [tool.name, tool])).values()];
   const { dimensions = 0 } = vectors ?? {};
   const documents: Document[] = [];
@@ -134,12 +134,12 @@ function* createEntry(
 const commonIdWords = new Set(wordsOf("mcp server servers tool tools official api"));
 
 function* createSnapshot(
-  byId: ReadonlyMap<string, Entry>,
+  byId: ReadonlyMap<string, CorpusEntry>,
   vocabulary: Vocabulary,
   vectors: Vectors | undefined,
 ): Steps<CorpusSnapshot> {
   const entries = [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-  const owners: Entry[] = [];
+  const owners: CorpusEntry[] = [];
   for (const entry of entries) {
     entry.first = owners.length;
     for (let at = 0; at < entry.tools.length; at++) owners.push(entry);
@@ -185,7 +185,7 @@ function* createSnapshot(
   };
 }
 
-function joinMatrices(entries: readonly Entry[]): Float32Array {
+function joinMatrices(entries: readonly CorpusEntry[]): Float32Array {
   const joined = new Float32Array(entries.reduce((sum, { matrix }) => sum + matrix.length, 0));
   let from = 0;
   for (const entry of entries) {
@@ -196,7 +196,7 @@ function joinMatrices(entries: readonly Entry[]): Float32Array {
   return joined;
 }
 
-function groupByName(entries: readonly Entry[]): Map<string, number[]> {
+function groupByName(entries: readonly CorpusEntry[]): Map<string, number[]> {
   const byName = new Map<string, number[]>();
   const note = (name: string, document: number): void => {
     const documents = byName.get(name.toLowerCase());
@@ -210,8 +210,8 @@ function groupByName(entries: readonly Entry[]): Map<string, number[]> {
   return byName;
 }
 
-function groupByFirstWord(entries: readonly Entry[]): Map<string, Entry[]> {
-  const byName = new Map<string, Entry[]>();
+function groupByFirstWord(entries: readonly CorpusEntry[]): Map<string, CorpusEntry[]> {
+  const byName = new Map<string, CorpusEntry[]>();
   for (const entry of entries) {
     const [word] = entry.idWords;
     if (word !== undefined) byName.set(word, [...(byName.get(word) ?? []), entry]);

@@ -6,7 +6,7 @@ import { embed, normalise, type Vectors } from "./vectors.ts";
 import { wordsOf } from "./words.ts";
 
 /** The combined text of some tools. */
-export interface Profile {
+export interface TextProfile {
   /** Words by ascending number, with normalised weights. */
   readonly words: Uint32Array;
   readonly weights: Float32Array;
@@ -17,7 +17,7 @@ export interface Profile {
 /** Words beyond the heaviest add little and slow down large sets. */
 const wordsMax = 96;
 
-export function profileOf(documents: readonly number[], snapshot: CorpusSnapshot): Profile {
+export function profileOf(documents: readonly number[], snapshot: CorpusSnapshot): TextProfile {
   const sums = new Map<number, number>();
   let direction = new Float32Array(0);
   for (const document of documents) {
@@ -44,7 +44,7 @@ export function profileOfText(
   text: string,
   { vocabulary, postings }: CorpusSnapshot,
   vectors: Vectors | undefined,
-): Profile {
+): TextProfile {
   const stems = [...new Set(wordsOf(text))];
   const words = Uint32Array.from(stems.flatMap((word) => vocabulary.find(word) ?? [])).sort();
   return {
@@ -79,7 +79,7 @@ function addWords(
 }
 
 /** From 0 to 1: 0.36 shared words and 0.64 direction, or the words alone without vectors. */
-export function likenessOf(a: Profile, b: Profile): number {
+export function likenessOf(a: TextProfile, b: TextProfile): number {
   const shared = sharedWords(a, b);
   if (a.direction.length === 0) return shared;
   let cosine = 0;
@@ -88,7 +88,7 @@ export function likenessOf(a: Profile, b: Profile): number {
   return 0.36 * shared + 0.64 * Math.max(0, cosine);
 }
 
-function sharedWords(a: Profile, b: Profile): number {
+function sharedWords(a: TextProfile, b: TextProfile): number {
   let [i, j, sum] = [0, 0, 0];
   while (i < a.words.length && j < b.words.length) {
     const difference = (a.words[i] as number) - (b.words[j] as number);

@@ -129,7 +129,10 @@ function rarityAmong(count: number, holders: number): number {
   return Math.log(1 + (count - holders + 0.5) / (holders + 0.5));
 }
 
-/** Over the documents that have the field, so that one tool with aliases among a thousand does not seem to have long ones. */
+/**
+ * Over the documents that have the field, so that one tool with aliases among a thousand does not
+ * seem to have long ones.
+ */
 function meanLengths(documents: readonly DocumentCounts[]): Float64Array {
   return Float64Array.from(fields, (_, field) => {
     let sum = 0;

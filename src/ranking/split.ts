@@ -1,5 +1,5 @@
 import type { CorpusSnapshot } from "./corpus.ts";
-import { likenessOf, type Profile, profileOf } from "./likeness.ts";
+import { likenessOf, profileOf, type TextProfile } from "./likeness.ts";
 
 const roundsMax = 12;
 
@@ -30,11 +30,11 @@ export function splitDocuments(
   return centres.map((_, place) => membersOf(place)).filter(({ length }) => length > 0);
 }
 
-function chooseCentres(profiles: readonly Profile[], count: number): Profile[] {
-  const centres = [profiles[0] as Profile];
-  const nearest = profiles.map((profile) => likenessOf(profile, centres[0] as Profile));
+function chooseCentres(profiles: readonly TextProfile[], count: number): TextProfile[] {
+  const centres = [profiles[0] as TextProfile];
+  const nearest = profiles.map((profile) => likenessOf(profile, centres[0] as TextProfile));
   while (centres.length < count) {
-    const next = profiles[nearest.indexOf(Math.min(...nearest))] as Profile;
+    const next = profiles[nearest.indexOf(Math.min(...nearest))] as TextProfile;
     centres.push(next);
     profiles.forEach((profile, at) => {
       nearest[at] = Math.max(nearest[at] as number, likenessOf(profile, next));
@@ -45,8 +45,8 @@ function chooseCentres(profiles: readonly Profile[], count: number): Profile[] {
 
 /** The most similar pairs first; later documents take the best part that has room. */
 function assign(
-  profiles: readonly Profile[],
-  centres: readonly Profile[],
+  profiles: readonly TextProfile[],
+  centres: readonly TextProfile[],
   sizeMax: number,
 ): number[] {
   const choices = profiles.flatMap((profile, at) =>

@@ -1,6 +1,9 @@
 // Values in a task are not words about the tool it needs: "/srv/data/a.md" does not ask for a data tool.
 
-/** A task in which paths, addresses, ids and quoted texts are replaced by what they are: "pdf file", "url", "email address". */
+/**
+ * A task in which paths, addresses, ids and quoted texts are replaced by what they are: "pdf file",
+ * "url", "email address".
+ */
 export function maskValues(task: string): string {
   const text = task.slice(0, 4_000);
   return text.replace(values, (value, ...groups: unknown[]) => {

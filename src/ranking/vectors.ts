@@ -33,7 +33,10 @@ export function loadVectors(): Vectors {
 
 export const vectorsMagic = "GHV1";
 
-/** Layout: magic, count, dimensions, length of the words' text; the text, one word a line; a scale for each word; a row of bytes for each word. */
+/**
+ * Layout: magic, count, dimensions, length of the words' text; the text, one word a line; a scale
+ * for each word; a row of bytes for each word.
+ */
 export function parseVectors(bytes: Uint8Array): Vectors {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const decoder = new TextDecoder();
@@ -156,7 +159,10 @@ function dot(matrix: Int8Array, a: number, b: number, dimensions: number): numbe
 
 /** Words below this cosine count as unrelated. */
 export const likenessLeast = 0.3;
-/** At a cosine of 0.3 the expected share is 0.4. Loses few similar pairs, all near the limit, and skips 7 of 8 others. */
+/**
+ * At a cosine of 0.3 the expected share is 0.4. Loses few similar pairs, all near the limit, and
+ * skips 7 of 8 others.
+ */
 const differingShareMax = 0.44;
 
 /** Each distinct word of a document with the sum of the weights of the fields that contain it. */

@@ -2,7 +2,10 @@
 
 import { stem } from "./stem.ts";
 
-/** The stems of a text in order, without stopwords. Chinese, Japanese and Korean become pairs of adjacent characters. */
+/**
+ * The stems of a text in order, without stopwords. Chinese, Japanese and Korean become pairs of
+ * adjacent characters.
+ */
 export function wordsOf(text: string, charactersMax = 4_000): string[] {
   return readWords(text, charactersMax).map(({ word }) => word);
 }

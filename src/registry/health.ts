@@ -9,6 +9,14 @@ export interface HealthBook {
   onChange(listener: (change: HealthChange) => void): () => void;
 }
 
+/** The states as services report them. */
+export const healthStatuses: Readonly<Record<Health["state"], string>> = {
+  available: "healthy",
+  degraded: "degraded",
+  unavailable: "unhealthy",
+  maintenance: "maintenance",
+};
+
 export interface HealthChange {
   readonly toolkit: Toolkit;
   readonly from: Health["state"];

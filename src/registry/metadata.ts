@@ -4,7 +4,10 @@ import type { Outcome, Target, Tool } from "../tool.ts";
 /** Seconds between checks of a module for changes, where it does not say otherwise. */
 export const defaultCacheTtlSeconds = 300;
 
-/** The metadata of a tool's registration: where it comes from, whether it changes something, and since when it is deprecated. */
+/**
+ * The metadata of a tool's registration: where it comes from, whether it changes something, and
+ * since when it is deprecated.
+ */
 export function metadataOf({ tool, toolkit }: Pick<Target, "tool" | "toolkit">): JsonObject {
   const { module, deprecatedIn, cacheTtl } = tool.facts ?? {};
   return {

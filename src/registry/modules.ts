@@ -11,7 +11,10 @@ import { defaultCacheTtlSeconds } from "./metadata.ts";
 import { findToolkitNameFault } from "./name-rules.ts";
 import type { Registry } from "./registry.ts";
 
-/** Toolkits from modules in the config. A module that fails to load is listed with its error; its previous toolkits stay. */
+/**
+ * Toolkits from modules in the config. A module that fails to load is listed with its error; its
+ * previous toolkits stay.
+ */
 export interface Modules {
   /** Loads new and changed files. */
   scan(): Promise<void>;
@@ -37,7 +40,10 @@ export interface ModulesOptions {
   readonly load: LoadModule;
   /** Rights of their process beyond the usual ones: a part of what is approved. */
   readonly rights?: unknown;
-  /** False for a file that a person has not approved with these contents; it is listed as a failure. Default: all may. */
+  /**
+   * False for a file that a person has not approved with these contents; it is listed as a failure.
+   * Default: all may.
+   */
   mayLoad?(module: string, digest: string): boolean;
   /** Time limit for loading one. Default 5,000. */
   readonly loadMsMax?: number | undefined;

@@ -174,7 +174,10 @@ export function createNameIndex<T extends Listed>({
 /** Full names that are safe once `__` stands for their first dot. */
 const plain = /^[\w-]*(\.[\w-]*)?$/;
 
-/** Full names that become this one with `__` for the first dot. Computed on demand: an index would slow the start down. */
+/**
+ * Full names that become this one with `__` for the first dot. Computed on demand: an index would
+ * slow the start down.
+ */
 function dottedOf(name: string): readonly string[] {
   const dot = name.indexOf(".");
   const found: string[] = [];

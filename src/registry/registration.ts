@@ -42,8 +42,8 @@ const singleTimeoutSeconds = 30;
 const timeoutSecondsMax = 30;
 
 /**
- * The params of `tools/register` in any form that people have them: as they are, the whole JSON-RPC message, the toolkit alone, or
- * one tool alone (`name`, `description`, `inputSchema`, `metadata`).
+ * The params of `tools/register` in any form that people have them: as they are, the whole JSON-RPC
+ * message, the toolkit alone, or one tool alone (`name`, `description`, `inputSchema`, `metadata`).
  */
 export function readRegistration(document: JsonObject): JsonObject {
   const isMessage = document.method === "tools/register" && isObject(document.params);

@@ -14,7 +14,10 @@ import type { Registry } from "./registry.ts";
 
 /** Toolkits that services register at run time. Registrations run one at a time and are atomic. */
 export interface Registrations {
-  /** `runner` is the connection it came on, if that can receive calls. Throws INVALID_PARAMS or CONFLICT with JSON pointers. */
+  /**
+   * `runner` is the connection it came on, if that can receive calls. Throws INVALID_PARAMS or
+   * CONFLICT with JSON pointers.
+   */
   register(params: JsonObject, runner?: Runner): Promise<RegisteredToolkit>;
   /** Restores the built-in toolkit that it replaced. Throws TOOLKIT_NOT_FOUND. */
   unregister(name: string): Promise<RegisteredToolkit>;

@@ -40,12 +40,12 @@ export function spellName(
 }
 
 /** The reader of an answer: the client of a call. */
-export type Reader = Pick<CallContext, "meta" | "caller">;
+export type NameReader = Pick<CallContext, "meta" | "caller">;
 
-export type SpellingOf = (reader: Reader) => Spelling;
+export type SpellingOf = (reader: NameReader) => Spelling;
 
 /** A tool's name as the reader sees it in its list. */
-export type Spell = (item: Target | PromptTarget, reader: Reader) => string;
+export type Spell = (item: Target | PromptTarget, reader: NameReader) => string;
 
 export function createSpelling(
   registry: Pick<Registry, "shownName">,

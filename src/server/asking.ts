@@ -4,10 +4,9 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { CallContext, Question, Questions, TaskNews } from "../tool.ts";
 import type { Exchange } from "../wire/requests.ts";
-import type { ClientRequest } from "./client-request.ts";
-import type { Current } from "./context.ts";
-import type { Seal } from "./seal.ts";
-import type { Task, Tasks } from "./tasks.ts";
+import type { ClientRequest, Current } from "./client-request.ts";
+import type { StateSeal } from "./seal.ts";
+import type { CallTask, Tasks } from "./tasks.ts";
 
 /**
  * Questions to the client while a request runs: elicitation, sampling and roots.
@@ -83,13 +82,13 @@ function asExecutionError(error: unknown): never {
 
 /** The runs of modern requests that wait for answers. */
 export class Asking {
-  readonly #seal: Seal;
+  readonly #seal: StateSeal;
   readonly #tasks: Tasks;
   readonly #createId: () => string;
   readonly #waiting = new Map<string, SuspendableRun>();
 
   /** `createId` makes ids that no other hall makes. */
-  constructor(seal: Seal, tasks: Tasks, createId: () => string = randomUUID) {
+  constructor(seal: StateSeal, tasks: Tasks, createId: () => string = randomUUID) {
     this.#seal = seal;
     this.#tasks = tasks;
     this.#createId = createId;
@@ -129,7 +128,7 @@ export class Asking {
   }
 
   /** Starts work as a task at once, as clients of 2025-11-25 ask for it. */
-  start(params: JsonObject, request: ClientRequest, work: Work): Task {
+  start(params: JsonObject, request: ClientRequest, work: Work): CallTask {
     const { ttl } = isObject(params.task) ? params.task : {};
     // Progress belongs to the task, also after this answer.
     request.exchange.outlives = true;
@@ -188,7 +187,7 @@ export class Asking {
 type Turn =
   | { readonly kind: "done"; readonly result: unknown }
   | { readonly kind: "asks"; readonly questions: Questions }
-  | { readonly kind: "task"; readonly task: Task };
+  | { readonly kind: "task"; readonly task: CallTask };
 
 /** Work that can be suspended. Each turn ends with a result, with questions, or with a task, which is the last. */
 export class SuspendableRun {
@@ -211,7 +210,7 @@ export class SuspendableRun {
   #duplicates = 0;
 
   readonly #tasks: Tasks | undefined;
-  #task: Task | undefined;
+  #task: CallTask | undefined;
 
   constructor(work: Work, responses: ClientAnswers, current: Current, tasks: Tasks | undefined) {
     this.#responses = new Map(Object.entries(responses));
@@ -236,7 +235,7 @@ export class SuspendableRun {
   }
 
   /** The first news make it a task. Throws OVERLOADED. */
-  becomeTask(news: TaskNews): Task {
+  becomeTask(news: TaskNews): CallTask {
     if (this.#task) this.#task.tell(news);
     else if (!this.#tasks) throw new HallError("INTERNAL", "the caller does not take tasks");
     else {

@@ -26,7 +26,7 @@ import {
   metaKeys,
   newestLegacy,
   type QuestionToken,
-  type Report,
+  type ReportProgress,
   readEnvelope,
   readGreeting,
   readLogLevel,
@@ -60,7 +60,7 @@ type State =
     }
   | { readonly kind: "leaving"; readonly version: Version };
 
-/** For another hall that goes on with the client. */
+/** For another hall that continues with the client. */
 export interface ConnectionState extends Pick<Declared, "version" | "capabilities"> {
   readonly client: string;
   readonly logLevel: LogLevel;
@@ -86,7 +86,7 @@ export class ClientConnection {
   readonly #watches: Watches;
   readonly #link: ClientLink;
   /** Listeners for the client's progress on a question, by token. */
-  readonly #reports = new Map<string, Report>();
+  readonly #reports = new Map<string, ReportProgress>();
   #nextReport = 0;
   /** The rate limit that its calls count against. */
   readonly #quota: string | undefined;
@@ -161,7 +161,7 @@ export class ClientConnection {
     return { version, capabilities, client: caller.client, logLevel, watched: this.#watches.uris };
   }
 
-  /** Goes on with the client of another hall, which had the handshake. */
+  /** Continues with the client of another hall, which had the handshake. */
   resume({ version, capabilities, client, logLevel, watched }: ConnectionState): void {
     const caller = this.#greeted(version, capabilities, client);
     this.#logLevel = logLevel;
@@ -281,7 +281,7 @@ export class ClientConnection {
     return askLegacy(questions, { capabilities, reportTo: this.#reportTo, exchange }, asked);
   }
 
-  readonly #reportTo = (report: Report): QuestionToken => {
+  readonly #reportTo = (report: ReportProgress): QuestionToken => {
     const token = `question-${++this.#nextReport}`;
     this.#reports.set(token, report);
     return { token, release: () => void this.#reports.delete(token) };
@@ -366,7 +366,7 @@ export class ClientConnection {
     }
   }
 
-  /** Servers that the client uses hear of it at once. */
+  /** Notifies the servers that the client uses at once. */
   #tellToolkits(change: { readonly logLevel: LogLevel } | "roots"): void {
     for (const toolkit of this.#parts.registry.toolkits())
       toolkit.clientChanged?.(this.#link, change);

@@ -4,16 +4,17 @@
  * error numbers.
  */
 import { HallError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject, textsOf } from "../base/json.ts";
 import { findNear } from "../base/text.ts";
+import { healthStatuses } from "../registry/health.ts";
 import { metadataOf } from "../registry/metadata.ts";
 import { fullNameOf } from "../registry/names.ts";
 import type { RegisteredToolkit, Runner } from "../registry/registered.ts";
 import { readRegistration } from "../registry/registration.ts";
-import type { Health, Outcome, Target, Toolkit } from "../tool.ts";
+import type { Outcome, Target, Toolkit } from "../tool.ts";
 import { readableTool } from "../trust/trust.ts";
 import type { ClientRequest, DialectMethod } from "./client-request.ts";
-import { createContext } from "./context.ts";
+import { createContext } from "./client-request.ts";
 import { createCall, readString } from "./methods.ts";
 import { seenBy } from "./policy.ts";
 import { isScope, mayRead, requireBuiltInName, requireScope } from "./rights.ts";
@@ -131,7 +132,8 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
       createCall(fullName, args, request, { timeoutMs }),
       context,
     );
-    if (outcome.isError) throw new HallError("EXECUTION", textOf(outcome) || "the tool failed");
+    if (outcome.isError)
+      throw new HallError("EXECUTION", textsOf(outcome.content) || "the tool failed");
     return {
       call_id: callId,
       status: "completed",
@@ -306,17 +308,6 @@ function noticeOf({ _meta }: Outcome): JsonObject {
   return deprecatedIn === undefined ? {} : { deprecated_in: deprecatedIn };
 }
 
-function textOf({ content }: Outcome): string {
-  return content.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n");
-}
-
-const wireStates: Readonly<Record<Health["state"], string>> = {
-  available: "healthy",
-  degraded: "degraded",
-  unavailable: "unhealthy",
-  maintenance: "maintenance",
-};
-
 /** A service's own report comes first. */
 async function describeHealth(toolkit: Toolkit, parts: ServerParts): Promise<JsonObject> {
   const { health, responseMs = 0, lastError = null } = parts.health.record(toolkit);
@@ -327,7 +318,7 @@ async function describeHealth(toolkit: Toolkit, parts: ServerParts): Promise<Jso
       ? toolsOf(toolkit, parts).map(({ tool }) => tool)
       : await toolkit.list();
   return {
-    status: wireStates[health.state],
+    status: healthStatuses[health.state],
     response_time_ms: Math.round(reportedMs ?? responseMs),
     version: version ?? versionOf(toolkit, parts),
     capabilities: capabilities ?? tools.map(({ name }) => name),
@@ -355,7 +346,7 @@ function describeToolkits(
       description: toolkit.description ?? null,
       category: toolkit.category ?? null,
       version: versionOf(toolkit, parts),
-      status: wireStates[health.state],
+      status: healthStatuses[health.state],
       functions: registration?.tools.map(({ name }) => name) ?? names.get(toolkit) ?? [],
       ...(toolId === undefined
         ? {}

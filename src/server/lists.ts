@@ -97,7 +97,10 @@ function takePage<T>(
   return { items, nextCursor: seal.close(keyOf(lastItem), kind) };
 }
 
-/** Faces that the client requests instead of the default. They change the list, not what may be called. Throws INVALID_PARAMS. */
+/**
+ * Faces that the client requests instead of the default. They change the list, not what may be
+ * called. Throws INVALID_PARAMS.
+ */
 function readFaces({ _meta }: JsonObject): readonly Face[] | undefined {
   const asked = isObject(_meta) ? _meta["guildhall/expose"] : undefined;
   return typeof asked === "string" ? parseFaces(asked) : undefined;

@@ -1,21 +1,22 @@
 import { HallError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject, TextOutcome } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import { createIds } from "../base/text.ts";
 import { spellingFor, spellName } from "../registry/shown-names.ts";
 import type { PromptTarget } from "../registry/toolkit-entry.ts";
-import { type Call, type CallContext, type Outcome, TextOutcome, type Toolkit } from "../tool.ts";
+import type { Call, CallContext, Outcome, Toolkit } from "../tool.ts";
 import { addField, Prepared } from "../wire/message.ts";
 import type { Exchange } from "../wire/requests.ts";
 import { type Asking, askLegacy, readResponses, type Work } from "./asking.ts";
 import {
   addModernEnvelope,
   type ClientRequest,
+  claimProgressToken,
+  createContext,
   isModernVersion,
   modernVersions,
   type Version,
 } from "./client-request.ts";
-import { claimProgressToken, createContext } from "./context.ts";
 import { faces } from "./faces.ts";
 import { isWrapped, listMethods } from "./lists.ts";
 import { type ReadSubject, requireRead, seenBy } from "./policy.ts";
@@ -116,7 +117,10 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
   }),
 };
 
-/** Of several halls, one that was stopped for a moment first asks what was revoked meanwhile. Calls do so in the gateway. */
+/**
+ * Of several halls, one that was stopped for a moment first asks what was revoked meanwhile. Calls
+ * do so in the gateway.
+ */
 function caughtUp(handler: MethodHandler): MethodHandler {
   return (params, request, parts) => {
     const behind = parts.gateway.catchUp();

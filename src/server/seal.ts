@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
 /** Signs text that a client returns to us later, bound to one purpose. */
-export class Seal {
+export class StateSeal {
   readonly #key: Buffer;
 
   /** Halls with the same key read each other's. */

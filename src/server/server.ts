@@ -23,7 +23,7 @@ import { explainRequest } from "./edge.ts";
 import { chooseFaces, type Face, type FaceChoice, type ShownTool, showTools } from "./faces.ts";
 import { describeInstructions } from "./instructions.ts";
 import type { Presets, Rights } from "./rights.ts";
-import { Seal } from "./seal.ts";
+import { StateSeal } from "./seal.ts";
 import { StatelessRequests } from "./stateless.ts";
 import { Tasks } from "./tasks.ts";
 
@@ -85,7 +85,7 @@ export interface Pressure {
 
 /** Shared by all connections. */
 export interface ServerParts extends ServerOptions {
-  readonly seal: Seal;
+  readonly seal: StateSeal;
   readonly asking: Asking;
   readonly info: JsonObject;
   /** `info` as the `_meta` of a modern result carries it. */
@@ -142,7 +142,7 @@ export class Server {
     return this.#isClosing;
   }
 
-  /** True while something runs or waits here that no other hall can go on with. */
+  /** True while something runs or waits here that no other hall can continue. */
   get isBusy(): boolean {
     const { asking, tasks } = this.#parts;
     return this.#stateless.count + asking.count + tasks.count > 0;
@@ -312,7 +312,7 @@ class ToolLists {
 function createParts(registry: Registry, lists: ToolLists, options: ServerOptions): ServerParts {
   const { together } = options;
   const createId = together && (() => `${together.hall}.${randomUUID()}`);
-  const seal = new Seal(together?.key);
+  const seal = new StateSeal(together?.key);
   const info = { name: "guildhall", title: "Guildhall", version: options.version };
   const tasks = new Tasks(
     (failure, { exchange }) =>

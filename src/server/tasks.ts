@@ -12,7 +12,7 @@ import type { ClientRequest } from "./client-request.ts";
  * like any other, whatever form its server has, and its result is kept until the task expires.
  */
 export class Tasks {
-  readonly #tasks = new Map<string, Task>();
+  readonly #tasks = new Map<string, CallTask>();
   readonly #explain: ExplainCall;
   readonly #createId: () => string;
 
@@ -28,10 +28,10 @@ export class Tasks {
   }
 
   /** Throws OVERLOADED. */
-  add(run: SuspendableRun, request: ClientRequest, told: TaskNews): Task {
+  add(run: SuspendableRun, request: ClientRequest, told: TaskNews): CallTask {
     if (this.#tasks.size >= tasksMax)
       throw new HallError("OVERLOADED", `too many tasks (limit: ${tasksMax})`);
-    const task = new Task(this.#createId(), run, request, told, this.#explain);
+    const task = new CallTask(this.#createId(), run, request, told, this.#explain);
     this.#tasks.set(task.id, task);
     setTimeout(() => {
       this.#tasks.delete(task.id);
@@ -41,13 +41,13 @@ export class Tasks {
   }
 
   /** Throws NOT_FOUND, also for a task of another caller. */
-  get({ taskId }: JsonObject, { caller }: ClientRequest): Task {
+  get({ taskId }: JsonObject, { caller }: ClientRequest): CallTask {
     const task = this.#tasks.get(String(taskId));
     if (task?.principal === caller.principal) return task;
     throw new HallError("NOT_FOUND", `unknown task "${String(taskId).slice(0, 100)}"`);
   }
 
-  of({ caller }: ClientRequest): readonly Task[] {
+  of({ caller }: ClientRequest): readonly CallTask[] {
     return [...this.#tasks.values()].filter((task) => task.principal === caller.principal);
   }
 
@@ -64,7 +64,7 @@ const tasksMax = 1_000;
 const ttlMsDefault = 3_600_000;
 const ttlMsMax = 86_400_000;
 
-export class Task {
+export class CallTask {
   readonly id: string;
   readonly principal: string;
   readonly ttlMs: number;

@@ -13,7 +13,7 @@ import { findDocument, listDocuments, pruneDocuments, writeDocuments } from "./d
 import { prunePeriods, readSeries, readStatistics } from "./period-table.ts";
 import { hoursKeptMs, periodMs } from "./periods.ts";
 import type { PendingWrite, Read, Write } from "./protocol.ts";
-import { type Mark, type Seal, StoreChanged } from "./seal.ts";
+import { type Seal, type SealRecord, StoreChanged } from "./seal.ts";
 import type { Engine, Sql } from "./sql.ts";
 import type { Pruned, Retention, Verification } from "./store.ts";
 
@@ -34,7 +34,7 @@ export class Archive {
   /** Items that are durable, although their commit may have seemed to fail: they must not be written twice. */
   readonly #written = new WeakSet<PendingWrite>();
   /** The mark as this process has saved it last. */
-  #mark: Mark | undefined;
+  #mark: SealRecord | undefined;
 
   constructor(options: ArchiveOptions) {
     this.#options = options;
@@ -146,7 +146,7 @@ export class Archive {
     return pruned;
   }
 
-  async #save(mark: Mark): Promise<void> {
+  async #save(mark: SealRecord): Promise<void> {
     if (mark.store === this.#mark?.store && mark.hash === this.#mark.hash) return;
     await this.#seal.saveMark(mark);
     this.#mark = mark;

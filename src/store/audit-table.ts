@@ -8,7 +8,7 @@ import {
   type Ends,
   prunedEntry,
 } from "./chain.ts";
-import { type Mark, type Seal, sealedHash } from "./seal.ts";
+import { type Seal, type SealRecord, sealedHash } from "./seal.ts";
 import { listRows, type Sql, type SqlRow, storableText } from "./sql.ts";
 import type { AuditEntry, AuditRow, CallFilter, Verification } from "./store.ts";
 
@@ -25,7 +25,7 @@ export async function appendAudit(
   sql: Sql,
   entries: readonly DatedEntry[],
   seal: Seal,
-): Promise<Mark> {
+): Promise<SealRecord> {
   const { head, sealed } = await readEnds(sql);
   let { seq, hash } = head;
   const key = sealed && (await seal.key());
@@ -39,12 +39,15 @@ export async function appendAudit(
   return markOf(sealed, { seq, hash });
 }
 
-function markOf(sealed: Anchor | undefined, { seq, hash }: Anchor): Mark {
+function markOf(sealed: Anchor | undefined, { seq, hash }: Anchor): SealRecord {
   return { store: sealed?.hash ?? "", seq, hash };
 }
 
 /** Why the store is not the one that was written up to the mark; undefined if it is. */
-export async function findSetBack(sql: Sql, mark: Mark | undefined): Promise<string | undefined> {
+export async function findSetBack(
+  sql: Sql,
+  mark: SealRecord | undefined,
+): Promise<string | undefined> {
   if (!mark) return undefined;
   const { anchor, head, sealed } = await readEnds(sql);
   if (mark.store !== (sealed?.hash ?? "")) return "was replaced by another one";
@@ -181,7 +184,10 @@ export async function readEnds(sql: Sql): Promise<Ends> {
   return { anchor, head, sealed };
 }
 
-/** Everything after the last row is keyed from now on, and the rows up to it are sealed. Does nothing if the chain has a key. */
+/**
+ * Everything after the last row is keyed from now on, and the rows up to it are sealed. Does
+ * nothing if the chain has a key.
+ */
 export async function sealChain(sql: Sql, seal: Seal): Promise<void> {
   const { head, sealed } = await readEnds(sql);
   if (!sealed)

@@ -3,6 +3,9 @@ import type { Secrets } from "../base/log.ts";
 import { bucketOf } from "./periods.ts";
 import type { AuditEntry, CallRow } from "./store.ts";
 
+// Rows of calls on their way into the store: secrets are removed, then the rows are packed for the
+// writer's thread, and unpacked there.
+
 /** Removes secrets from the parts of a row that come from outside. Names that the hall assigned are left alone. */
 export interface Scrub {
   call(row: CallRow): CallRow;
@@ -13,22 +16,19 @@ const cachedMax = 1_000;
 
 export function createScrub(secrets: Secrets | undefined): Scrub {
   if (!secrets) return { call: (row) => row, entry: (entry) => entry };
-  let cached = new Map<string, string>();
-  let revision = -1;
+  const cached = new Map<string, string>();
+  secrets.onChange(() => cached.clear());
 
   /** Cached, because a few clients make all the calls. */
-  function name(text: string): string {
-    if (secrets?.revision !== revision || cached.size > cachedMax) {
-      cached = new Map();
-      revision = secrets?.revision ?? 0;
-    }
+  const name = (text: string): string => {
     let clean = cached.get(text);
     if (clean === undefined) {
-      clean = secrets?.scrub(text) ?? text;
+      if (cached.size > cachedMax) cached.clear();
+      clean = secrets.scrub(text);
       cached.set(text, clean);
     }
     return clean;
-  }
+  };
 
   return {
     call(row) {

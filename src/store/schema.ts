@@ -104,7 +104,7 @@ function createRunning(key: string): string {
 const indexPeople = "CREATE INDEX calls_person ON calls (person, at) WHERE person IS NOT NULL;";
 
 interface Change {
-  /** True if a hall of the version before can go on: it only adds what that one does not name. */
+  /** True if a hall of the previous version can continue: only names unknown to it are added. */
   readonly isAddition?: boolean;
   readonly apply: string;
   /** Leads back to the tables before the change. */

@@ -9,7 +9,7 @@ import { keyMadeAt, loadUserKey } from "../base/user-key.ts";
 import type { Anchor } from "./chain.ts";
 
 /** How far a store was written. */
-export interface Mark {
+export interface SealRecord {
   /** The name of the store; empty for a database. */
   readonly store: string;
   /** The last row of the audit, and its hash. */
@@ -70,7 +70,7 @@ export class Seal {
   }
 
   /** Undefined if the store was not written yet. */
-  async readMark(): Promise<Mark | undefined> {
+  async readMark(): Promise<SealRecord | undefined> {
     try {
       const value: unknown = JSON.parse(readFileSync(this.#file, "utf8"));
       if (!isObject(value)) return undefined;
@@ -84,7 +84,7 @@ export class Seal {
   }
 
   /** The rows are durable already, so a failure is only reported. */
-  async saveMark(mark: Mark): Promise<void> {
+  async saveMark(mark: SealRecord): Promise<void> {
     const body = { place: this.#options.place, ...mark };
     try {
       const text = JSON.stringify({ ...body, signature: await this.#sign(body) });
@@ -118,7 +118,10 @@ export function markFile({ folder, place }: Pick<SealOptions, "folder" | "place"
   return join(folder, `${name}.json`);
 }
 
-/** The store is not the one that was written. Calls that must be recorded are refused until a person has looked at it. */
+/**
+ * The store is not the one that was written. Calls that must be recorded are refused until a person
+ * has looked at it.
+ */
 export class StoreChanged extends HallError {
   static readonly hint =
     "Put it back, or accept the loss: a new audit then begins with a row about it.";

@@ -239,7 +239,10 @@ async function openFile({ path: given, isReader, seal }: SqliteOptions): Promise
   }
 }
 
-/** Several processes may try at once, so everything is read again inside the transaction. Returns whose key the audit has. */
+/**
+ * Several processes may try at once, so everything is read again inside the transaction. Returns
+ * whose key the audit has.
+ */
 async function prepareTables(
   file: OpenFile,
   { seal, bornAt, path }: { readonly seal: Seal; readonly bornAt: number; readonly path: string },
@@ -362,8 +365,8 @@ function setFileAside(
 }
 
 /**
- * SQLite reads a file in WAL mode only where it can write beside it. Where it cannot, for example on a read-only medium,
- * a copy is read; this is its folder.
+ * SQLite reads a file in WAL mode only where it can write beside it. Where it cannot, for example
+ * on a read-only medium, a copy is read; this is its folder.
  */
 function copyReadOnly(path: string): string | undefined {
   if (sizeOf(path) < 0) return undefined;

@@ -7,7 +7,7 @@ import type { Sql, SqlRow, SqlValue } from "./sql.ts";
 
 export type { SqlRow };
 
-/** What Node's built-in SQLite (22.13 and newer) and the prebuilt addon have in common, as far as we use it. */
+/** The common part of Node's built-in SQLite (22.13 and newer) and the prebuilt addon, as far as we use it. */
 export interface Database {
   exec(sql: string): void;
   prepare(sql: string): Statement;
@@ -156,7 +156,7 @@ function rowsOf(kinds: readonly ColumnKind[], count: number): string {
 }
 
 /**
- * True if a file has exactly our tables, indexes and triggers. A file that somebody else made may contain triggers, views and
+ * True if a file has exactly our tables, indexes and triggers. A file from elsewhere may contain triggers, views and
  * expressions, which SQLite would run when we write or read.
  */
 export async function hasOurSchema(database: Database, version: number): Promise<boolean> {

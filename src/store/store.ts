@@ -2,9 +2,9 @@ import type { ErrorCode } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 
 /**
- * Everything a hall records: calls, audit, registrations, discoveries, runs and retries. Kept in memory, in a SQLite file or in a
- * PostgreSQL database; `test/store/contract.ts` tests all three. The promise of a write resolves when the row is
- * durable, so that it survives a crash.
+ * Everything a hall records: calls, audit, registrations, discoveries, runs and retries. Kept in
+ * memory, in a SQLite file or in a PostgreSQL database; `test/store/contract.ts` tests all three.
+ * The promise of a write resolves when the row is durable, so that it survives a crash.
  */
 export interface Store {
   readonly calls: CallStore;
@@ -19,7 +19,10 @@ export interface Store {
    * Figures of people are counted from the calls that are still kept.
    */
   statistics(since?: number, person?: string): Promise<Statistics>;
-  /** The calls since then, hour by hour or day by day: of one tool, of one toolkit or of all. Rounded like `statistics`. */
+  /**
+   * The calls since then, hour by hour or day by day: of one tool, of one toolkit or of all.
+   * Rounded like `statistics`.
+   */
   series(since: number, of?: string): Promise<Series>;
   /** Applies the retention limits. A store also does this by itself. */
   prune(): Promise<Pruned>;
@@ -118,7 +121,10 @@ export interface CallFilter {
 /** The default of `CallFilter.limit`. */
 export const listLimit = 100;
 
-/** Append-only: each hash covers the row and the hash before it, so that changed, moved and missing rows are detected. */
+/**
+ * Append-only: each hash covers the row and the hash before it, so that changed, moved and missing
+ * rows are detected.
+ */
 export interface AuditStore {
   /** Resolves when the row is durable. Rejects with UNAVAILABLE. */
   append(entry: AuditEntry): Promise<void>;

@@ -4,7 +4,10 @@ import type { Archive } from "./archive.ts";
 import type { FromWriter, PendingWrite, Read, ToWriter } from "./protocol.ts";
 import { StoreChanged } from "./seal.ts";
 
-/** Durable writes commit at once; other rows are batched for this long, because a commit costs the same for one row as for many. */
+/**
+ * Durable writes commit at once; other rows are batched for this long, because a commit costs the
+ * same for one row as for many.
+ */
 const gatherMs = 50;
 const retry = { firstMs: 20, maxMs: 1_000 };
 /** A database may not answer at all. After this the writer counts as failing, while the attempt continues. */

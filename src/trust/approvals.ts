@@ -10,11 +10,11 @@ import { pinOf } from "./pin.ts";
  */
 export interface Approvals {
   /** The call waits for the answer. Never shared: one approval lets one call through. */
-  ask(subject: Subject): Waiting;
+  ask(subject: ApprovalSubject): Waiting;
   /** The call has failed; an approval lets an identical call through once. Identical calls share it. */
-  leave(subject: Subject): PendingApproval;
+  leave(subject: ApprovalSubject): PendingApproval;
   /** The answer that waits for exactly this call; consumes it. A promise if other halls know of it too. */
-  take(subject: Subject): Given | undefined | Promise<Given | undefined>;
+  take(subject: ApprovalSubject): Given | undefined | Promise<Given | undefined>;
   /** Resolves with the answer to what was left, with "judge" after `wake`, or with undefined when the time is over. */
   hear(pending: PendingApproval, timeoutMs: number): Promise<Heard | undefined>;
   /** Trust has changed: all calls that wait judge again. */
@@ -30,7 +30,7 @@ export interface Approvals {
   answer(token: string, answer: ApprovalAnswer): PendingApproval;
 }
 
-export interface Subject {
+export interface ApprovalSubject {
   readonly target: Target;
   readonly argumentsHash: string;
   readonly caller: string;
@@ -44,7 +44,7 @@ export interface Subject {
   readonly why: string;
 }
 
-export interface PendingApproval extends Subject {
+export interface PendingApproval extends ApprovalSubject {
   readonly token: string;
   readonly askedAt: number;
   readonly expiresAt: number;
@@ -118,7 +118,10 @@ export function createApprovals(
     for (const [key, { expiresAt }] of answered) if (expiresAt <= time) answered.delete(key);
   }
 
-  function put(subject: Subject, resolve?: (answer: ApprovalAnswer) => void): PendingApproval {
+  function put(
+    subject: ApprovalSubject,
+    resolve?: (answer: ApprovalAnswer) => void,
+  ): PendingApproval {
     refuseTooMany(open, subject);
     const isWaiting = resolve !== undefined;
     const askedAt = now();
@@ -235,7 +238,7 @@ function hearFrom(
   });
 }
 
-function refuseTooMany(open: ReadonlyMap<string, Open>, { caller }: Subject): void {
+function refuseTooMany(open: ReadonlyMap<string, Open>, { caller }: ApprovalSubject): void {
   if (open.size >= pendingMax)
     throw new HallError("OVERLOADED", `${pendingMax} calls are already waiting for approval`);
   const isOwn = ({ pending }: Open): boolean => pending.caller === caller;
@@ -243,6 +246,6 @@ function refuseTooMany(open: ReadonlyMap<string, Open>, { caller }: Subject): vo
     throw new HallError("OVERLOADED", `${ownMax} of its calls already wait for approval`);
 }
 
-function keyOf({ target: { toolkit, tool }, argumentsHash, caller }: Subject): string {
+function keyOf({ target: { toolkit, tool }, argumentsHash, caller }: ApprovalSubject): string {
   return JSON.stringify([toolkit.id, tool.name, pinOf(tool), argumentsHash, caller]);
 }

@@ -15,7 +15,10 @@ import { loadUserKey, readOwnFile, readUserKey } from "../base/user-key.ts";
 export interface Ledger {
   /** The current contents. Never throws: an unusable file is reported and counts as empty. */
   read(): Promise<Entries>;
-  /** The contents if any process changed them since this was asked last. Else it costs one stat, which every call can afford. */
+  /**
+   * The contents if any process changed them since this was asked last. Else it costs one stat,
+   * which every call can afford.
+   */
   readIfChanged(): Entries | undefined;
   /** Reads, edits and writes under a lock shared by all processes. */
   change(edit: (entries: Entries) => Entries): Promise<Entries>;
@@ -29,7 +32,10 @@ export interface Entries {
   readonly servers: Readonly<Record<string, Review>>;
   /** By toolkit id and tool name (`github.create_issue`), independent of the configured prefix. */
   readonly grants: Readonly<Record<string, Grant>>;
-  /** A time that has passed: at the last grant, or when a hall closed. An earlier one means that the clock was set back. */
+  /**
+   * A time that has passed: at the last grant, or when a hall closed. An earlier one means that the
+   * clock was set back.
+   */
   readonly seenAt?: number | undefined;
   /** Grows with each change that several halls share. */
   readonly revision?: number | undefined;
@@ -71,11 +77,11 @@ export interface Review {
 
 /** In a sandbox, with what a person has allowed beyond the config; or without one, and why. */
 export type ReviewedSandbox =
-  | { readonly kind: "on"; readonly learned: Rights }
+  | { readonly kind: "on"; readonly learned: SandboxRights }
   | { readonly kind: "off"; readonly reason: string };
 
 /** Files and folders, with their whole paths, and hosts. */
-export interface Rights {
+export interface SandboxRights {
   readonly read: readonly string[];
   readonly write: readonly string[];
   readonly hosts: readonly string[];

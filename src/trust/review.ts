@@ -104,7 +104,10 @@ interface MarkInput {
   readonly trustSettings: TrustSettings;
 }
 
-/** A person's decision about the same tool stays; else the config's word or its own marks count. Version 0.1 marked fewer tools. */
+/**
+ * A person's decision about the same tool stays; else the config's word or its own marks count.
+ * Version 0.1 marked fewer tools.
+ */
 export function proposeMark(
   server: string,
   tool: Tool,
@@ -139,8 +142,11 @@ export function isOutdated(review: Review): boolean {
   return review.prompts === undefined;
 }
 
-/** A definition compared with the one that was reviewed under its name; `again`: it is the same, but was not shown whole. */
-export type Change =
+/**
+ * A definition compared with the one that was reviewed under its name; `again`: it is the same, but
+ * was not shown whole.
+ */
+export type DefinitionChange =
   | { readonly kind: "same" }
   | { readonly kind: "again" }
   | { readonly kind: "new" }
@@ -156,7 +162,7 @@ export function compareDefinition(
   kind: OfferKind,
   definition: JsonObject,
   review: Review | undefined,
-): Change {
+): DefinitionChange {
   const reviewed = findReviewed(review, kind, definition);
   if (!reviewed || !review) return { kind: "new" };
   if (reviewed.pin === pinOf(definition)) return { kind: isOutdated(review) ? "again" : "same" };

@@ -1,7 +1,7 @@
 import { type Advice, adviceForModel } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { Target, Tool, Toolkit } from "../tool.ts";
+import type { Caller, FlowMarks, Taint, Target, Tool, Toolkit } from "../tool.ts";
 import type { ApprovalAnswer } from "./approvals.ts";
 import { asksForAll, easingOf, overrideOf, ownValue, type TrustSettings } from "./easing.ts";
 import {
@@ -18,18 +18,27 @@ import { type Effect, type Marks, markTool } from "./marks.ts";
 import { definitionKey, type OfferKind, pinOf } from "./pin.ts";
 import { findReviewed, type InstalledPackage, isOutdated, refusePackage } from "./review.ts";
 
-/** Decides what may be started and called; never runs anything. Based on the ledger, the user's config and the approvals given while this hall runs. */
+/**
+ * Decides what may be started and called; never runs anything. Based on the ledger, the user's
+ * config and the approvals given while this hall runs.
+ */
 export interface Trust {
   judge(target: Target): Verdict;
   /** Why a model may not read the tool's definition; undefined if it may. Cheap enough for a list of thousands. */
   heldBecause(target: Target): Held | undefined;
   /** The same for anything a server offers: also prompts, resources and templates. */
   holds(toolkit: Toolkit, kind: OfferKind, definition: JsonObject): Held | undefined;
-  /** Why a server may not be started, or the package installed for it run, as a predicate after its name; undefined if it may. */
+  /**
+   * Why a server may not be started, or the package installed for it run, as a predicate after its
+   * name; undefined if it may.
+   */
   mayStart(server: string, source: string, installed?: InstalledPackage): string | undefined;
   /** True if a person approved this file with these contents. */
   mayLoadModule(file: string, digest: string): boolean;
-  /** Applies an answer: `hall` trusts the tool until the hall stops, `always` in the ledger; other answers grant nothing. */
+  /**
+   * Applies an answer: `hall` trusts the tool until the hall stops, `always` in the ledger; other
+   * answers grant nothing.
+   */
   grant(target: Target, answer: ApprovalAnswer): Promise<void>;
   /** Reads the ledger again if any process has changed it. Calls that rely on it begin with this. */
   refresh(): void;
@@ -341,4 +350,75 @@ export function readableTool(target: Target, trust: Pick<Trust, "heldBecause"> |
     inputSchema: { type: "object" },
     _meta: { "guildhall/status": held.kind },
   };
+}
+
+const taintMs = 30 * 60_000;
+
+/**
+ * The untrusted and private content that each conversation has read. An injected instruction may
+ * steer everything that follows, and what was read may leave with it, so the taint covers later
+ * calls, too: until 30 minutes after the last such read. A conversation is a connection, or a
+ * principal whose requests have none.
+ */
+export class Conversations {
+  /** The one that expires next comes first. */
+  readonly #taints = new Map<string, { readonly taint: Taint; readonly until: number }>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  taintOf(caller: Caller): Taint {
+    if (this.#taints.size === 0) return clean;
+    const kept = this.#taints.get(conversationOf(caller));
+    return kept !== undefined && kept.until > this.#now() ? kept.taint : clean;
+  }
+
+  add(caller: Caller, { outside, private: owned }: Taint): void {
+    if (outside === undefined && owned === undefined) return;
+    const known = this.taintOf(caller);
+    const now = this.#now();
+    const key = conversationOf(caller);
+    this.#taints.delete(key);
+    this.#taints.set(key, {
+      taint: { outside: known.outside ?? outside, private: known.private ?? owned },
+      until: now + taintMs,
+    });
+    for (const [other, { until }] of this.#taints) {
+      if (until > now) break;
+      this.#taints.delete(other);
+    }
+  }
+}
+
+const clean: Taint = {};
+
+/** Only a connection of one request has a rate limit that it shares with others. */
+function conversationOf({ connection, principal, quota = connection }: Caller): string {
+  return quota === connection ? `connection ${connection}` : `principal ${principal}`;
+}
+
+/** Why a call needs approval after what its conversation has read; undefined if it does not. */
+export function taintReason(
+  { effect }: Verdict["marks"],
+  { sendsOut = false, takesAddress = false, goesOut = false }: Partial<FlowMarks>,
+  { outside, private: owned }: Taint,
+): string | undefined {
+  const isUnknown = effect === "unknown";
+  if (outside !== undefined && effect === "changes")
+    return explain("outside content", outside, "the tool may change something");
+  if (outside !== undefined && (sendsOut || takesAddress))
+    return explain("outside content", outside, "the tool can send data out");
+  if (owned !== undefined && (sendsOut || takesAddress || goesOut))
+    return explain("private data", owned, "the tool can send data out");
+  if (isUnknown && outside !== undefined) return explain("outside content", outside, unknown);
+  if (isUnknown && owned !== undefined) return explain("private data", owned, unknown);
+  return undefined;
+}
+
+const unknown = "the tool does not say whether it changes anything";
+
+function explain(what: string, tool: string, effect: string): string {
+  return `this conversation has read ${what} through ${tool}, and ${effect}`;
 }

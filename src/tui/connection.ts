@@ -8,13 +8,13 @@ import type { ServerConnection } from "../client/connection.ts";
 import type { AdminClient } from "../hall/admin-client.ts";
 import type { ListKind } from "../tool.ts";
 import { explainFailure, type Failure } from "./failure.ts";
-import type { ConnectionState } from "./state.ts";
+import type { HallConnectionState } from "./state.ts";
 import type { ClientTarget } from "./target.ts";
 
 interface TargetConnectionOptions {
   readonly target: ClientTarget;
   readonly capabilities: JsonObject;
-  onState(state: ConnectionState): void;
+  onState(state: HallConnectionState): void;
   onListChanged(kind: ListKind): void;
   onStderr(line: string): void;
   onReplaced(): void;

@@ -1,12 +1,12 @@
 import type { JsonObject } from "../base/json.ts";
-import type { HallStatus, PendingApproval } from "../hall/admin-contract.ts";
+import type { HallStatus, ListedApproval } from "../hall/admin-contract.ts";
 import type { Progress } from "../tool.ts";
 import type { ApprovalAnswer } from "../trust/approvals.ts";
 import type { Failure } from "./failure.ts";
 import type { OutputLine } from "./output.ts";
 import type {
-  ConnectionState,
   FeatureView,
+  HallConnectionState,
   Notice,
   QuestionView,
   RunState,
@@ -17,7 +17,7 @@ import type {
   ToolView,
   TuiState,
 } from "./state.ts";
-import type { StepName } from "./steps.ts";
+import type { ShownStepName } from "./steps.ts";
 
 type Kind<K extends string, Fields = unknown> = Readonly<{ kind: K } & Fields>;
 
@@ -57,7 +57,7 @@ export type Intention =
       "run step",
       {
         feature: string | undefined;
-        step?: StepName;
+        step?: ShownStepName;
         arguments?: JsonObject;
         isConfirmed?: boolean;
       }
@@ -83,7 +83,7 @@ export type TuiEvent =
   | Change
   | Kind<
       "connection",
-      { connection: ConnectionState; transport?: TargetView["transport"] | undefined }
+      { connection: HallConnectionState; transport?: TargetView["transport"] | undefined }
     >
   | Kind<"load failed", { part: LoadedPart; failure: Failure }>
   | Kind<"features", { items: readonly FeatureView[] }>
@@ -98,7 +98,7 @@ export type TuiEvent =
   /** Answered, or no longer wanted. */
   | Kind<"question over", { question: string }>
   | Kind<"status", { status: HallStatus }>
-  | Kind<"approvals", { pending: readonly PendingApproval[] }>
+  | Kind<"approvals", { pending: readonly ListedApproval[] }>
   | Kind<"notice", { retry?: Intention | undefined } & Omit<Notice, "id" | "retry">>;
 
 export type RunEvent =

@@ -1,8 +1,8 @@
 import {
   fitRows,
-  type Line,
   type Role,
   renderLines,
+  type ScreenLine,
   type TextSpan,
   textLine,
   wrapLines,
@@ -12,7 +12,7 @@ import { formatDuration } from "./parts/run.ts";
 import { cut, pad, widthOf } from "./parts/text.ts";
 import { bindingsOf, editingOf, layerOf, ownBindings, tabsOf } from "./press.ts";
 import { screens } from "./screens/screens.ts";
-import { type ConnectionState, isAtWork, type TargetView, type TuiState } from "./state.ts";
+import { type HallConnectionState, isAtWork, type TargetView, type TuiState } from "./state.ts";
 import {
   type BodyOptions,
   bodyRows,
@@ -30,7 +30,7 @@ export function drawFrame(snapshot: Snapshot, hasColours: boolean): string {
   return renderLines(frameLines(snapshot), snapshot.state.size.columns, hasColours);
 }
 
-function frameLines(snapshot: Snapshot): readonly Line[] {
+function frameLines(snapshot: Snapshot): readonly ScreenLine[] {
   const { columns, rows } = snapshot.state.size;
   if (columns < columnsMin || rows < rowsMin) {
     const text = `The terminal is smaller than ${columnsMin}x${rowsMin}.`;
@@ -45,7 +45,7 @@ function frameLines(snapshot: Snapshot): readonly Line[] {
   ];
 }
 
-function bodyLines(props: BodyOptions): readonly Line[] {
+function bodyLines(props: BodyOptions): readonly ScreenLine[] {
   const { state, columns } = props;
   switch (layerOf(props)) {
     case "confirmation":
@@ -60,12 +60,12 @@ function bodyLines(props: BodyOptions): readonly Line[] {
 }
 
 /** Above every screen: the target, the tabs and a rule. */
-function headerLines(state: TuiState, now: number): readonly Line[] {
+function headerLines(state: TuiState, now: number): readonly ScreenLine[] {
   const { columns } = state.size;
   return [targetLine(state, now), tabsLine(state), textLine("─".repeat(columns), "quiet")];
 }
 
-function targetLine({ target, connection, size: { columns } }: TuiState, now: number): Line {
+function targetLine({ target, connection, size: { columns } }: TuiState, now: number): ScreenLine {
   const { text, role } = describeConnection(target, connection, now);
   const name = cut(`guildhall · ${target.name}`, Math.max(12, columns - widthOf(text) - 2));
   return [
@@ -76,7 +76,7 @@ function targetLine({ target, connection, size: { columns } }: TuiState, now: nu
 
 function describeConnection(
   target: TargetView,
-  connection: ConnectionState,
+  connection: HallConnectionState,
   now: number,
 ): { readonly text: string; readonly role: Role } {
   switch (connection.kind) {
@@ -108,7 +108,7 @@ function describeServer({ kind, transport }: TargetView, server: string): string
   return transport === "in process" ? "hall in this process" : "attached to the hall";
 }
 
-function tabsLine(state: TuiState): Line {
+function tabsLine(state: TuiState): ScreenLine {
   const { columns } = state.size;
   const tabs = tabsOf(state).map((name, index) => ({
     text: `${index + 1} ${screens[name].title}${badgeOf(state, name)}`,
@@ -140,7 +140,7 @@ const noticeRoles: Readonly<Record<TuiState["notices"][number]["level"], Role>> 
 };
 
 /** Takes as many rows as the notice needs even when something else is shown there. */
-function noticeLines(snapshot: Snapshot): readonly Line[] {
+function noticeLines(snapshot: Snapshot): readonly ScreenLine[] {
   const { state, view } = snapshot;
   const texts = noticeTexts(state);
   const first = view.note ?? waitingQuestion(snapshot);
@@ -159,7 +159,7 @@ function waitingQuestion(snapshot: Snapshot): string | undefined {
 }
 
 /** As many key hints as fit, and always the one that leads to the rest and the one that quits. */
-function hintsLine(snapshot: Snapshot): Line {
+function hintsLine(snapshot: Snapshot): ScreenLine {
   const isTyping = editingOf(snapshot) !== undefined;
   const layer = layerOf(snapshot);
   const quit = isTyping || layer === "confirmation" || layer === "question" ? "^C quit" : "q quit";
@@ -193,7 +193,7 @@ const helpColumnsMin = 38;
 const helpGap = 2;
 
 /** All keys of the current screen, in as many columns as are needed and fit. */
-function helpLines({ columns, rows, ...snapshot }: BodyOptions): readonly Line[] {
+function helpLines({ columns, rows, ...snapshot }: BodyOptions): readonly ScreenLine[] {
   const screen = { ...snapshot, state: { ...snapshot.state, isHelpShown: false } };
   const own = ownBindings(screen);
   const blocks = [
@@ -212,7 +212,7 @@ function helpLines({ columns, rows, ...snapshot }: BodyOptions): readonly Line[]
     : Array.from({ length: count }, (_value, index) => all.slice(index * rows, (index + 1) * rows));
   return Array.from(
     { length: rows },
-    (_value, row): Line =>
+    (_value, row): ScreenLine =>
       shown.flatMap((column) => [
         ...helpEntry(column[row] ?? "", width),
         { text: " ".repeat(helpGap) },
@@ -220,7 +220,7 @@ function helpLines({ columns, rows, ...snapshot }: BodyOptions): readonly Line[]
   );
 }
 
-function helpEntry(entry: string | KeyBinding, width: number): Line {
+function helpEntry(entry: string | KeyBinding, width: number): ScreenLine {
   if (typeof entry === "string") return textLine(pad(entry, width), "title");
   return [
     { text: pad(entry.keys.map(showKey).join(" "), keyColumns), role: "accent" },

@@ -6,7 +6,7 @@ import { readForm } from "./form.ts";
 import { placeNewFeature } from "./loader.ts";
 import type { CallRequest } from "./runner.ts";
 import { type FeatureView, findRun, isAtWork, type TuiState } from "./state.ts";
-import { type StepName, steps } from "./steps.ts";
+import { type ShownStepName, steps } from "./steps.ts";
 
 /** The state's forms, drafts and selections as calls. Undefined where nothing can be called yet. */
 
@@ -88,13 +88,13 @@ function findFeature({ features }: TuiState, name: string): FeatureView {
 }
 
 /** An interrupted step resumes with its arguments. */
-function interruptedArguments({ run }: FeatureView, step: StepName): JsonObject {
+function interruptedArguments({ run }: FeatureView, step: ShownStepName): JsonObject {
   return run && !run.isAtWork && run.step === step ? run.arguments : {};
 }
 
 function requestOf(
   { features }: TuiState,
-  step: StepName,
+  step: ShownStepName,
   args: JsonObject,
   about: string,
 ): CallRequest {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../base/json.ts";
-import type { HallStatus, PendingApproval } from "../hall/admin-contract.ts";
+import type { HallStatus, ListedApproval } from "../hall/admin-contract.ts";
 import type { Progress } from "../tool.ts";
 import type { Feature, FeaturePhase } from "../workflow/feature.ts";
 import type { Intention } from "./events.ts";
@@ -7,7 +7,7 @@ import type { Failure } from "./failure.ts";
 import type { Form } from "./form.ts";
 import type { OutputRing } from "./output.ts";
 import type { BrowserPage } from "./questions.ts";
-import type { StepName } from "./steps.ts";
+import type { ShownStepName } from "./steps.ts";
 
 /**
  * Everything the screens show, as one plain value that only the reducer replaces. It includes typed
@@ -15,7 +15,7 @@ import type { StepName } from "./steps.ts";
  */
 export interface TuiState {
   readonly target: TargetView;
-  readonly connection: ConnectionState;
+  readonly connection: HallConnectionState;
   readonly size: Size;
   readonly screen: ScreenName;
   readonly isHelpShown: boolean;
@@ -30,7 +30,7 @@ export interface TuiState {
   readonly servers: ServersState;
   readonly approvals: {
     readonly load: Load;
-    readonly pending: readonly PendingApproval[];
+    readonly pending: readonly ListedApproval[];
     readonly selected: string | undefined;
   };
   /** Open questions of servers; the first one is shown. */
@@ -76,7 +76,7 @@ export interface Size {
   readonly rows: number;
 }
 
-export type ConnectionState =
+export type HallConnectionState =
   /** `failure`: the reason for another attempt. */
   | { readonly kind: "connecting"; readonly attempt: number; readonly failure?: Failure }
   | {
@@ -112,7 +112,7 @@ export interface FeaturesState {
 }
 
 export interface StepDraft {
-  readonly step: StepName;
+  readonly step: ShownStepName;
   /** Undefined for a new feature. */
   readonly feature: string | undefined;
   readonly text: string;

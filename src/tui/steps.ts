@@ -3,7 +3,7 @@ import type { FeatureView, TuiState, WorkflowStep } from "./state.ts";
 import { bindingsFrom, type KeyBinding, on } from "./view.ts";
 
 /** The steps of the workflow as the client offers them: a key, and the argument that a person may type. */
-export type StepName =
+export type ShownStepName =
   | WorkflowStep
   | "constitution"
   | "checklist"
@@ -14,12 +14,12 @@ export type StepName =
 interface Step {
   readonly key: string;
   readonly label: string;
-  readonly input?: StepInput;
+  readonly input?: ShownStepInput;
   /** The documents it reads, and the steps that write them. */
   readonly needs: readonly { readonly file: string; readonly step: WorkflowStep }[];
 }
 
-export interface StepInput {
+export interface ShownStepInput {
   readonly argument: string;
   readonly title: string;
   readonly placeholder: string;
@@ -31,7 +31,7 @@ const spec = { file: "spec.md", step: "specify" } as const;
 const plan = { file: "plan.md", step: "plan" } as const;
 const tasks = { file: "tasks.md", step: "tasks" } as const;
 
-export const steps: Readonly<Record<StepName, Step>> = {
+export const steps: Readonly<Record<ShownStepName, Step>> = {
   specify: {
     key: "u",
     label: "update the spec",
@@ -100,7 +100,7 @@ export const steps: Readonly<Record<StepName, Step>> = {
   taskstoissues: { key: "f", label: "file tasks as issues", needs: [tasks] },
 };
 
-export const allSteps = Object.keys(steps) as readonly StepName[];
+export const allSteps = Object.keys(steps) as readonly ShownStepName[];
 
 /** The keys of all steps that the server offers; the constitution needs no feature. */
 export function stepBindings(

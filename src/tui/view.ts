@@ -1,6 +1,6 @@
 import type { Editing } from "./editing.ts";
 import type { Intention } from "./events.ts";
-import type { Line } from "./parts/line.ts";
+import type { ScreenLine } from "./parts/line.ts";
 import { type TextWindow, wrapUpTo } from "./parts/text.ts";
 import type { TuiState } from "./state.ts";
 
@@ -122,7 +122,7 @@ export interface Screen {
   bindings(snapshot: Snapshot): readonly KeyBinding[];
   /** The text field that has the keys. */
   editing?(snapshot: Snapshot): Editing | undefined;
-  body(options: BodyOptions): readonly Line[];
+  body(options: BodyOptions): readonly ScreenLine[];
 }
 
 export interface BodyOptions extends Snapshot {

@@ -38,12 +38,12 @@ export interface Fleet {
   close(): Promise<void>;
 }
 
-/** Of a person, or without one of the hall. */
+/** A login or secret that has changed: of one person, or of the hall if no person is named. */
 export interface OwnChange {
   readonly person?: string | undefined;
-  /** Of the server that the login is for. */
+  /** The server of a changed login. */
   readonly url?: string;
-  /** The name of the secret. */
+  /** The name of a changed secret. */
   readonly secret?: string;
 }
 

@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import type { ProcessGuard } from "./guard.ts";
 
 /** A program with everything that decides how it runs. */
-export interface Run {
+export interface ProgramRun {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -22,9 +22,12 @@ export interface Run {
  */
 const gate = 'read -r _ <&3 || exit; exec 3<&-; unset PWD OLDPWD SHLVL; exec "$@"';
 
-/** Starts a program in a process group of its own, because wrappers leave grandchildren. The guard knows it before it runs. */
+/**
+ * Starts a program in a process group of its own, because wrappers leave grandchildren. The guard
+ * knows it before it runs.
+ */
 export function spawnGuarded(
-  { program, args, env, cwd, filter, hasChannel, entered }: Run,
+  { program, args, env, cwd, filter, hasChannel, entered }: ProgramRun,
   guard: ProcessGuard,
 ): ChildProcessByStdio<Writable, Readable, Readable> {
   const child = spawn("/bin/sh", ["-c", gate, "sh", program, ...args], {

@@ -9,7 +9,7 @@ import { hashOf, isObject, type JsonObject } from "../base/json.ts";
 import type { Slots } from "../base/one-at-a-time.ts";
 import type { Scope } from "../base/scope.ts";
 import type { InstalledPackage } from "../trust/review.ts";
-import type { Run } from "./gate.ts";
+import type { ProgramRun } from "./gate.ts";
 import { readInstallation, readInstallerLog, startInstaller } from "./installer.ts";
 import type { Launch, Manager } from "./launcher.ts";
 import { installMsUsual } from "./program.ts";
@@ -42,7 +42,7 @@ export async function prepareLaunch(
   launch: Launch,
   cwd: string | undefined,
   options: InstallOptions,
-): Promise<Run> {
+): Promise<ProgramRun> {
   const folder = await options.scope.pauseWhile(() => install(launch, options));
   const installed = readInstalled(folder);
   if (installed) options.checkPackage?.(installed);
@@ -111,7 +111,12 @@ const installWords: Readonly<Record<Exclude<Manager, "uv">, readonly string[]>> 
   bun: ["add"],
 };
 
-function commandOf({ manager, program, options, packages }: Launch): Pick<Run, "program" | "args"> {
+function commandOf({
+  manager,
+  program,
+  options,
+  packages,
+}: Launch): Pick<ProgramRun, "program" | "args"> {
   if (manager === "uv") return uvInstallation(program, options, packages);
   return { program, args: [...installWords[manager], ...options, ...packages] };
 }
@@ -210,7 +215,7 @@ async function replaceFolder(folder: string, draft: string): Promise<boolean> {
   return true;
 }
 
-/** Drafts that a killed hall or installation has left, and that nobody came back for. */
+/** Drafts that a killed hall or installation left behind and that no process resumed. */
 async function removeLeftovers(packages: string): Promise<void> {
   const names = (await readdir(packages)).filter((name) => name.length > folderCharacters);
   for (const path of names.map((name) => join(packages, name))) {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Run } from "./gate.ts";
+import type { ProgramRun } from "./gate.ts";
 
 /**
  * A package manager at work in a draft folder. It runs apart from the hall: if the hall stops waiting, or ends, the
@@ -30,7 +30,7 @@ trap '' TERM
 kill -TERM 0`;
 
 /** Throws if the program cannot be started. */
-export function startInstaller({ program, args, env, cwd = "" }: Run): void {
+export function startInstaller({ program, args, env, cwd = "" }: ProgramRun): void {
   const log = openSync(join(cwd, files.log), "w", 0o600);
   try {
     const child = spawn("/bin/sh", ["-c", script, "sh", program, ...args], {

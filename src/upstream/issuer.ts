@@ -8,7 +8,7 @@ import type { ServerConfig } from "../config/schema.ts";
 import { createOAuthFetch } from "./oauth-fetch.ts";
 
 /** The OAuth issuer of a remote server, as the server names it, checked. */
-export interface Issuer {
+export interface ServerIssuer {
   readonly id: string;
   readonly url: string;
   readonly metadata: AuthorizationServerMetadata | undefined;
@@ -59,11 +59,14 @@ function cleanScope(scope: string | undefined): string | undefined {
   return words.length > 0 ? words.slice(0, 50).join(" ") : undefined;
 }
 
-/** Reads the metadata of the resource, then of its issuer. Throws if they contradict each other or name another resource. */
+/**
+ * Reads the metadata of the resource, then of its issuer. Throws if they contradict each other or
+ * name another resource.
+ */
 export async function findIssuer(
   config: RemoteServerConfig,
   resourceMetadataUrl: URL | undefined,
-): Promise<Issuer> {
+): Promise<ServerIssuer> {
   const named = issuerInConfig(config);
   if (named) return named;
   const { discoverOAuthServerInfo, selectResourceURL } = await loadSdk();
@@ -97,7 +100,7 @@ export async function findIssuer(
 }
 
 /** An API's issuer, which has no metadata: the config names its addresses, and a person approved them with it. */
-export function issuerInConfig({ oauth }: RemoteServerConfig): Issuer | undefined {
+export function issuerInConfig({ oauth }: RemoteServerConfig): ServerIssuer | undefined {
   if (oauth?.tokenUrl === undefined) return undefined;
   const { tokenUrl, authorizationUrl = tokenUrl, issuer: id = new URL(tokenUrl).origin } = oauth;
   const metadata: AuthorizationServerMetadata = {

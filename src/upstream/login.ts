@@ -15,11 +15,11 @@ import {
   explainOAuth,
   findIssuer,
   httpUrlOf,
-  type Issuer,
   issuerInConfig,
   loadSdk,
   type RemoteServerConfig,
   readChallenge,
+  type ServerIssuer,
 } from "./issuer.ts";
 import { clientOf, issuerOf, keep, scoped, unite, withAccount } from "./oauth.ts";
 import { createOAuthFetch, refuseUnsafe } from "./oauth-fetch.ts";
@@ -53,7 +53,7 @@ export interface BegunLogin {
 export interface KeptLogin extends Pick<Begun, "client" | "verifier" | "scope"> {
   /** The server. */
   readonly target: string;
-  readonly issuer: Omit<Issuer, "found">;
+  readonly issuer: Omit<ServerIssuer, "found">;
   readonly redirectUrl: string;
 }
 
@@ -249,7 +249,7 @@ function redirectOf(client: OAuthClientInformationMixed | undefined): URL | unde
 interface FlowOptions {
   readonly config: RemoteServerConfig;
   readonly logins: Logins;
-  readonly issuer: Issuer;
+  readonly issuer: ServerIssuer;
   readonly state: string;
   readonly redirectUrl: string;
 }
@@ -362,7 +362,7 @@ function findClient({
     : undefined;
 }
 
-function describeClient({ metadata }: Issuer, redirectUrl: string): OAuthClientMetadata {
+function describeClient({ metadata }: ServerIssuer, redirectUrl: string): OAuthClientMetadata {
   const { token_endpoint_auth_methods_supported: methods = ["none"] } = metadata ?? {};
   // A program on a user's machine is a public client, but some issuers only support confidential ones.
   const method = methods.includes("none") ? "none" : methods[0];
@@ -375,7 +375,7 @@ function describeClient({ metadata }: Issuer, redirectUrl: string): OAuthClientM
   };
 }
 
-/** The code only: the text beside it is a stranger's. */
+/** The code only: the text beside it is untrusted. */
 function reasonOf(answer: URLSearchParams): string {
   const error = answer.get("error") ?? "";
   return /^[a-z_]{1,60}$/.test(error) ? `: ${error}` : "";

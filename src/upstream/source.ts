@@ -1,7 +1,7 @@
 import { hashOf, type JsonObject } from "../base/json.ts";
 import { isSecretName, secretShapes } from "../base/secret-signs.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import { type Written, written } from "../config/variables.ts";
+import { type WrittenEntry, written } from "../config/variables.ts";
 import { projectFiles, realProgram } from "./program.ts";
 
 /**
@@ -49,7 +49,10 @@ export function sourceOf(config: ServerConfig): string {
   ]);
 }
 
-/** The subject of an approval: the source, the contents of the project's files that it runs, and rights in its sandbox. */
+/**
+ * The subject of an approval: the source, the contents of the project's files that it runs, and
+ * rights in its sandbox.
+ */
 export function approvalOf(config: ServerConfig): string {
   const source = sourceOf(config);
   if (config.type !== "stdio") return source;
@@ -69,7 +72,10 @@ function boundFiles(
   return { ...projectFiles(config), ...(digest === undefined ? {} : { [envFile]: digest }) };
 }
 
-/** The same for display. Literal values of a project's file are shown: they decide what runs, and where it sends data. */
+/**
+ * The same for display. Literal values of a project's file are shown: they decide what runs, and
+ * where it sends data.
+ */
 export function describeSource(config: ServerConfig): string {
   return `${describeAddress(config)}${describePrefix(config)}`;
 }
@@ -98,7 +104,7 @@ function describeAddress(config: ServerConfig): string {
 }
 
 /** Names only: the values may be secrets of the user. */
-function describeEnvFile({ envFile, fromFile }: Written): string {
+function describeEnvFile({ envFile, fromFile }: WrittenEntry): string {
   if (envFile === undefined || !fromFile) return "";
   const names = [...fromFile.names].sort().map(quoted).join(", ") || "nothing";
   return ` and ${names} from ${quoted(envFile)}`;
@@ -128,7 +134,7 @@ export function commandLine(
 function listed(
   words: string,
   values: Readonly<Record<string, unknown>>,
-  { isOfProject }: Written,
+  { isOfProject }: WrittenEntry,
 ): string {
   const names = Object.keys(values).sort();
   const shown = names.map((name) => {
@@ -156,7 +162,7 @@ export function hiddenValues(config: ServerConfig): Readonly<Record<string, stri
   return Object.fromEntries(all.filter(([, value]) => !named.test(value)));
 }
 
-/** The command line or URL of an entry as a list shows it: `${NAME}` as written, and no secret, whoever wrote it. */
+/** The command line or URL of an entry as lists show it: `${NAME}` as written, and never a secret. */
 export function describeTarget({ command, args, url, openapi }: JsonObject): string {
   if (url !== undefined || openapi !== undefined) return withoutSecrets(String(url ?? openapi));
   const words = [command, ...(Array.isArray(args) ? args : [])].map(String);
@@ -198,7 +204,10 @@ function secretArguments(words: readonly string[]): ReadonlyMap<number, HiddenAr
   return found;
 }
 
-/** A variable instead of a value. A project's file holds no secret of the user's; their own may hold one anywhere else. */
+/**
+ * A variable instead of a value. A project's file holds no secret of the user's; their own may hold
+ * one anywhere else.
+ */
 const named = /^([A-Za-z]+ )?\$\{[^{}]*\}$/;
 
 function quoted(word: string): string {

@@ -7,8 +7,9 @@ import { isObject } from "../base/json.ts";
 import { openSealedFiles, type SealedFiles } from "../base/secret-store.ts";
 
 /**
- * The logins for one remote server: an encrypted file in the user's data folder, or a row that several halls share. Its id is the URL, not the
- * name, so that a config cannot use a known name to get tokens for another URL.
+ * The logins for one remote server: an encrypted file in the user's data folder, or a row that
+ * several halls share. Its id is the URL, not the name, so that a config cannot use a known name to
+ * get tokens for another URL.
  */
 export interface TokenStore {
   /** Empty without a login. */

@@ -1,5 +1,5 @@
 import { HallError, messageOf } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject, TextOutcome } from "../base/json.ts";
 import type { Log, Secrets } from "../base/log.ts";
 import type { Slots } from "../base/one-at-a-time.ts";
 import type { Scope } from "../base/scope.ts";
@@ -8,16 +8,15 @@ import type { Handshake } from "../client/handshake.ts";
 import { hasValidHeaders } from "../client/headers.ts";
 import { tasksExtension } from "../client/tasks.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import {
-  type CallContext,
-  type Health,
-  type ListKind,
-  type Outcome,
-  type Prompt,
-  type Resource,
-  TextOutcome,
-  type Tool,
-  type Toolkit,
+import type {
+  CallContext,
+  Health,
+  ListKind,
+  Outcome,
+  Prompt,
+  Resource,
+  Tool,
+  Toolkit,
 } from "../tool.ts";
 import { pinOf } from "../trust/pin.ts";
 import type { InstalledPackage } from "../trust/review.ts";

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import type { Run } from "./gate.ts";
+import type { ProgramRun } from "./gate.ts";
 import { isRunnable, type Launch, withoutProject } from "./launcher.ts";
 import { environmentOf, findProgram, isOfProject, type ProcessSpec } from "./program.ts";
 
@@ -85,7 +85,7 @@ export function uvInstallation(
   program: string,
   options: readonly string[],
   packages: readonly string[],
-): Pick<Run, "program" | "args"> {
+): Pick<ProgramRun, "program" | "args"> {
   const isOfPython = (option: string): boolean => option.startsWith("--python=");
   const python = options.find(isOfPython)?.slice("--python=".length) ?? "";
   const script = `"$0" venv --relocatable \${1:+--python "$1"} ${environment} && shift &&

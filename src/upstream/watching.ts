@@ -6,7 +6,10 @@ import type { Supervisor } from "./supervisor.ts";
 
 /** Subscriptions to the resources of one server. */
 export interface Watching {
-  /** Calls back when the resource changes. Resolves with a function that unsubscribes once the server has agreed, or is down. */
+  /**
+   * Calls back when the resource changes. Resolves with a function that unsubscribes once the
+   * server has agreed, or is down.
+   */
   watch(uri: string, changed: () => void): Promise<() => void>;
   updated(uri: string): void;
   isNeeded(): boolean;

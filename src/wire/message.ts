@@ -291,7 +291,7 @@ export function isLonger(frame: string, bytesMax: number): boolean {
 }
 
 /**
- * One pass over a message before JSON.parse sees it, for the three things JSON.parse does not tell:
+ * One pass over a message before JSON.parse sees it, for the three things JSON.parse does not report:
  * how deep it is, how many values it holds, and whether a key that decides what happens is there twice.
  * Malformed text may pass; JSON.parse refuses it next.
  */

@@ -161,7 +161,7 @@ export class Peer implements RequestSender {
   }
 
   /**
-   * The peer cancels a request: the handler is told to stop, and nothing is sent, or `answer` once.
+   * The peer cancels a request: the handler is cancelled, and nothing is sent, or `answer` once.
    * An id that is not in flight is ignored, as the protocol requires.
    */
   cancel(id: Id, reason: HallError, answer?: RpcError): void {

@@ -182,7 +182,7 @@ export class Exchange {
     this.batch = batch;
   }
 
-  /** A request that stays open until somebody ends it, such as a subscription. */
+  /** A request that stays open until one side ends it, such as a subscription. */
   get isStanding(): boolean {
     return this.expiresAt === Number.POSITIVE_INFINITY;
   }
@@ -238,7 +238,10 @@ export interface AnswerReader<T = unknown> {
   failed(error: HallError): unknown;
 }
 
-/** Requests of ours that wait for an answer. Each is settled once: by its answer, a fault in it, or the end of the connection. */
+/**
+ * Requests of ours that wait for an answer. Each is settled once: by its answer, a fault in it, or
+ * the end of the connection.
+ */
 export class PendingRequests {
   readonly #waiting = new SlotMap<Id, Waiting>();
 

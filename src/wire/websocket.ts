@@ -18,7 +18,7 @@ export function createWebSocketChannel(
   const early: Buffer[] = [];
 
   const ping = setInterval(() => {
-    // While it is not read from, it is not heard to answer.
+    // While it is not read, its answers cannot arrive.
     if (!isAlive && !socket.isPaused) {
       socket.terminate();
       return;

@@ -24,8 +24,8 @@ export interface WrittenFile {
 }
 
 /**
- * Writes all documents, or none if one of them has hand edits that cannot be merged. `memory` is the file with the texts we
- * wrote last: differences from them are hand edits.
+ * Writes all documents, or none if one of them has hand edits that cannot be merged. `memory` is
+ * the file with the texts we wrote last: differences from them are hand edits.
  */
 export async function writeArtefacts(
   drafts: readonly Draft[],

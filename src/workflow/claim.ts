@@ -10,8 +10,9 @@ import { explainDisk } from "./artefacts.ts";
 import { type StepName, stepNames } from "./tool-list.ts";
 
 /**
- * A lock on a feature while a step runs, and after a crash the record of what was interrupted. Claims are in the user's data
- * folder: a claim that came with a repository could block a feature, or resume a step with arguments of its choice.
+ * A lock on a feature while a step runs, and after a crash the record of what was interrupted.
+ * Claims are in the user's data folder: a claim that came with a repository could block a feature,
+ * or resume a step with arguments of its choice.
  */
 export interface Claim {
   readonly run: string;
@@ -31,7 +32,10 @@ export const defaultClaims = (): string => join(dataFolder(), "workflow");
 /** Active runs of this process. A claim with our process id but not in here is stale. */
 const activeRuns = new Set<string>();
 
-/** Returns the function that releases the claim. Throws EXECUTION while another run is active; a stale claim is replaced. */
+/**
+ * Returns the function that releases the claim. Throws EXECUTION while another run is active; a
+ * stale claim is replaced.
+ */
 export async function takeClaim(folder: string, wanted: NewClaim): Promise<() => Promise<void>> {
   const file = fileOf(folder, wanted.directory);
   const claim: Claim = {

@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import type { JsonObject } from "../base/json.ts";
-import type { CallContext } from "../tool.ts";
+import { type CallContext, supportsForms } from "../tool.ts";
 import { readInside, type WrittenFile, writeInside } from "./artefacts.ts";
 import { writeRequirementsChecklist } from "./checklist.ts";
 import { appendTo, bodyUnder, findSection, oneLine, sectionsOf } from "./markdown.ts";
@@ -8,7 +8,6 @@ import { answerOpenQuestion, findOpenQuestions, parseSpec } from "./spec.ts";
 import { usualAnswers } from "./spec-draft.ts";
 import {
   askForm,
-  canAsk,
   dateOf,
   needDocument,
   type StepFunction,
@@ -60,7 +59,7 @@ export const clarify: StepFunction = async (input) => {
       next: "plan",
       details: { questions: [] },
     };
-  if (!answers && !canAsk(context))
+  if (!answers && !supportsForms(context.capabilities))
     return {
       text: listQuestions(questions),
       files: [],
@@ -224,7 +223,10 @@ function applyAnswer(text: string, question: Question, answer: Answer, date: str
   return isWindows ? next.replaceAll("\n", "\r\n") : next;
 }
 
-/** Questions that the description asks are marked under Assumptions: their answers are requirements, or out of scope. */
+/**
+ * Questions that the description asks are marked under Assumptions: their answers are requirements,
+ * or out of scope.
+ */
 function isAuthorsQuestion(text: string, { question, isMark }: Question): boolean {
   return isMark && findOpenQuestions(bodyUnder(text, /^Assumptions/i)).includes(question);
 }

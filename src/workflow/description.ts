@@ -1,8 +1,9 @@
 import { shortenLine } from "../base/text.ts";
 
 /**
- * A feature description as its author wrote it, sentence by sentence, sorted under the headings of spec.md. Every sentence
- * is a quotation: nothing is reworded, and a sentence that fits no other heading is a requirement.
+ * A feature description as its author wrote it, sentence by sentence, sorted under the headings of
+ * spec.md. Every sentence is a quotation: nothing is reworded, and a sentence that fits no other
+ * heading is a requirement.
  */
 export type Description = Readonly<Record<Heading, readonly string[]>> & { readonly title: string };
 
@@ -130,8 +131,9 @@ function actorOf(sentence: string): string | undefined {
 }
 
 /**
- * A story begins with a sentence of the form "As a …, I want" or with a person who has not acted yet. Every other sentence
- * belongs to the story of its person, else to the one it shares most words with, else to the one before it.
+ * A story begins with a sentence of the form "As a …, I want" or with a person who has not acted
+ * yet. Every other sentence belongs to the story of its person, else to the one it shares most
+ * words with, else to the one before it.
  */
 function tellStories(sentences: readonly string[]): readonly string[] {
   const stories: { readonly actor: string | undefined; text: string }[] = [];

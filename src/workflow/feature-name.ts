@@ -16,8 +16,8 @@ export interface StepPlace {
 const attemptsMax = 20;
 
 /**
- * The folder of a feature: the one that was named, or the next number in `specs`. It is created at once, so that two calls
- * at the same time get two folders.
+ * The folder of a feature: the one that was named, or the next number in `specs`. It is created at
+ * once, so that two calls at the same time get two folders.
  */
 export async function placeFeature(
   args: JsonObject,

@@ -5,8 +5,8 @@ import { parseTasks } from "./tasks.ts";
 import type { DocumentForm } from "./writer.ts";
 
 /**
- * The documents a model may write: their templates, and the form that later steps need. Only that is checked; the words are
- * the author's business.
+ * The documents a model may write: their templates, and the form that later steps need. Only that
+ * is checked; the words are the author's business.
  */
 export function specForm(input: SpecInput, draft: string): DocumentForm {
   return { path: "spec.md", template: writeSpec(specTemplate, input), draft, check: checkSpec };

@@ -16,8 +16,9 @@ import { describeTask, type ReportShare, runTask, type TaskEnd } from "./task-wo
 import { countTasks, filterTasks, markTask, parseTasks, shareFile, type Task } from "./tasks.ts";
 
 /**
- * Works through tasks.md: commands run by themselves, an agent does the rest, or they are returned to the caller. Each task
- * is ticked as soon as it is done, so that an interrupted run continues after the last tick.
+ * Works through tasks.md: commands run by themselves, an agent does the rest, or they are returned
+ * to the caller. Each task is ticked as soon as it is done, so that an interrupted run continues
+ * after the last tick.
  */
 export const implement: StepFunction = async (input) => {
   const { args, run } = input;

@@ -31,8 +31,8 @@ export const usualAnswers: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Quotes the description under the headings of spec.md. Parts that the description leaves out are open questions; the most
- * important three are marked, the author's own first.
+ * Quotes the description under the headings of spec.md. Parts that the description leaves out are
+ * open questions; the most important three are marked, the author's own first.
  */
 export function draftSpec({ description }: SpecInput): SpecParts {
   const said = readDescription(description);

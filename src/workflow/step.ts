@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { openProjectFile } from "../base/project-files.ts";
 import type { DocumentStore } from "../store/store.ts";
-import type { CallContext, Progress } from "../tool.ts";
+import { type CallContext, type Progress, supportsForms } from "../tool.ts";
 import {
   checkInside,
   type Draft,
@@ -104,18 +104,12 @@ export async function askForm(
   key: string,
   form: { readonly message: string; readonly properties: JsonObject; readonly required: string },
 ): Promise<JsonObject | undefined> {
-  if (!canAsk(context)) return undefined;
+  if (!supportsForms(context.capabilities)) return undefined;
   const { message, properties, required } = form;
   const requestedSchema = { type: "object", properties, required: [required] };
   const params = { mode: "form", message, requestedSchema };
   const { [key]: reply } = await context.ask({ [key]: { method: "elicitation/create", params } });
   return reply?.action === "accept" && isObject(reply.content) ? reply.content : undefined;
-}
-
-/** True if the client supports forms: it names them, or names no mode at all. */
-export function canAsk({ capabilities }: CallContext): boolean {
-  const elicitation = capabilities?.elicitation;
-  return isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
 }
 
 export function dateOf(now: Date): string {

@@ -94,8 +94,8 @@ interface Phase {
 }
 
 /**
- * One task for each open point, requirement and test. Tasks name folders and files the project has; the author of the code
- * chooses the new ones.
+ * One task for each open point, requirement and test. Tasks name folders and files the project has;
+ * the author of the code chooses the new ones.
  */
 function draftTasks(input: TasksInput): string {
   const { spec, folder, documents, openPoints, tests } = input;

@@ -118,8 +118,8 @@ export function markTask(text: string, id: string): string {
 }
 
 /**
- * Tasks by filter: `T003,T007-T010`, `US1`, `phase:2`, `next`, `unchecked`, several separated by commas. Throws VALIDATION
- * if nothing matches.
+ * Tasks by filter: `T003,T007-T010`, `US1`, `phase:2`, `next`, `unchecked`, several separated by
+ * commas. Throws VALIDATION if nothing matches.
  */
 export function filterTasks(tasks: readonly Task[], filter: string): readonly Task[] {
   const parts = filter.split(/[,\s]+/).filter((part) => part !== "");

@@ -21,7 +21,7 @@ export interface DocumentForm {
   check?(text: string): readonly string[];
 }
 
-export interface Written {
+export interface WrittenDocument {
   /** By path; undefined for documents that are not written. */
   readonly texts: Readonly<Record<string, string | undefined>>;
   readonly notes: readonly string[];
@@ -33,14 +33,15 @@ const repairsMax = 3;
 const charactersMax = 256 * 1024;
 
 /**
- * The documents of a step, the main one first: the caller's `content`, those of a model, or the drafts. Throws VALIDATION
- * if `content` does not have the form. `background`: what a model has to know beside the drafts.
+ * The documents of a step, the main one first: the caller's `content`, those of a model, or the
+ * drafts. Throws VALIDATION if `content` does not have the form. `background`: what a model has to
+ * know beside the drafts.
  */
 export async function writeByForm(
   input: StepInput,
   forms: readonly DocumentForm[],
   background: string,
-): Promise<Written> {
+): Promise<WrittenDocument> {
   const { args, run, context, settings } = input;
   if (typeof args.content === "string") return acceptContent(args.content, forms);
   const writer = await settings.writer(context);
@@ -64,7 +65,7 @@ export async function writeByForm(
   return { ...withDrafts({}, forms), notes: [note] };
 }
 
-function acceptContent(content: string, forms: readonly DocumentForm[]): Written {
+function acceptContent(content: string, forms: readonly DocumentForm[]): WrittenDocument {
   const given = splitDocuments(cleanText(content), forms[0]?.path ?? "");
   const faults = findFaults(given, forms);
   if (faults.length === 0) return { ...withDrafts(given, forms), notes: [] };
@@ -74,7 +75,7 @@ function acceptContent(content: string, forms: readonly DocumentForm[]): Written
   });
 }
 
-function offerForms(forms: readonly DocumentForm[]): Written {
+function offerForms(forms: readonly DocumentForm[]): WrittenDocument {
   const paths = forms.map(({ path }) => path).join(", ");
   const forModel = `These are drafts by rules: they only quote. To write ${paths} yourself, call this tool again with the same arguments, the feature's folder as spec_directory, and the documents in \`content\`. Say only what the user and the repository say, and keep what people edited. Templates:\n\n${listTemplates(forms)}\n\n`;
   return { ...withDrafts({}, forms), notes: [], forModel };
@@ -109,7 +110,7 @@ function findFaults(texts: Texts, forms: readonly DocumentForm[]): readonly stri
   ];
 }
 
-function withDrafts(texts: Texts, forms: readonly DocumentForm[]): Pick<Written, "texts"> {
+function withDrafts(texts: Texts, forms: readonly DocumentForm[]): Pick<WrittenDocument, "texts"> {
   return {
     texts: Object.fromEntries(forms.map(({ path, draft }) => [path, texts[path] ?? draft])),
   };

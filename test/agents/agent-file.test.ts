@@ -15,7 +15,7 @@ const agent = {
   instructions: "You work with the web.\n\n- Look first.",
 };
 
-test("what is written is read back as the same, and written again as the same bytes", () => {
+test("a written file is read back as the same agent, and written again as the same bytes", () => {
   const text = writeAgentFile(agent);
   const { matter: _matter, unknown, ...read } = parseAgentFile(text, "any");
   expect(read).toEqual(agent);

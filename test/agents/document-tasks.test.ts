@@ -10,8 +10,9 @@ import { startHall, type TestHall } from "../servers/hall.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
 
 /**
- * The tools and the task of document 000, and thirty tasks like it, for agents without a model. A task that leaves nothing open runs,
- * with exactly these arguments; the others are handed back with the tool that a person would pick first.
+ * The tools and the task of document 000, and thirty tasks like it, for agents without a model. A
+ * task that leaves nothing open runs, with exactly these arguments; the others are handed back with
+ * the tool that a person would pick first.
  */
 
 const calls: { readonly tool: string; readonly args: JsonObject }[] = [];

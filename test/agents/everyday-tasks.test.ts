@@ -6,8 +6,9 @@ import { startHall, type TestHall } from "../servers/hall.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
 
 /**
- * Everyday tasks without a model. Tasks that leave nothing open run with exactly these arguments; the others are handed back
- * with the tool a person would pick first. A wrong action is a failure of its own, in either half.
+ * Everyday tasks without a model. Tasks that leave nothing open run with exactly these arguments;
+ * the others are handed back with the tool a person would pick first. A wrong action is a failure
+ * of its own, in either half.
  */
 
 const calls: { readonly tool: string; readonly args: JsonObject }[] = [];

@@ -6,9 +6,11 @@ import { loadVectors } from "../../src/ranking/vectors.ts";
 import { fleetsFolder, readFleet } from "../servers/fleets.ts";
 
 /**
- * Each file of test/golden/groups is a fleet: `# server` and `tool: description`, a line `----`, and what its groups are called, whose tools they have
- * and what they say of themselves. Fleets named "recorded" are definitions of published servers; their first lines name packages and licences.
- * Read the diff as the person who has to choose among them. `GOLDEN=write` writes what they say now.
+ * Each file of test/golden/groups is a fleet: `# server` and `tool: description`, a line `----`,
+ * and what its groups are called, whose tools they have and what they say of themselves. Fleets
+ * named "recorded" are definitions of published servers; their first lines name packages and
+ * licences. Read the diff as the person who has to choose among them. `GOLDEN=write` writes what
+ * they say now.
  */
 const vectors = loadVectors();
 

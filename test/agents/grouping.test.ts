@@ -259,7 +259,7 @@ describe("names and descriptions", () => {
     expect(nameOf("maps.find_route")).toMatch(/^maps/);
   });
 
-  test("the description says what the group is for and what it can do", () => {
+  test("the description states the purpose and the abilities of the group", () => {
     const [group] = groupTools([toolkits[0] as ToolkitText], { vectors, count: 1 });
     expect(group?.description).toMatch(
       /^Specialized agent for code repositories and pull requests; can create .*issues, .*merge .*pull requests/,

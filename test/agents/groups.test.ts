@@ -21,7 +21,7 @@ async function ask(client: RawClient, name: string, args: JsonObject): Promise<J
   return client.result("tools/call", modern({ name, arguments: args }));
 }
 
-test("an agent without a model does what is beyond doubt, and says how", async () => {
+test("an agent without a model does only unambiguous work, and reports each step", async () => {
   await using hall = await startHall({ toolkits: createShop(), agents: { files: [files, code] } });
   const result = await ask(hall.connect(), "files_agent", {
     task: "read a file",
@@ -120,7 +120,7 @@ test("a toolkit that is registered later joins the agent whose subject it shares
   expect(homes.map(({ file }) => file.name)).toEqual(["weather_agent"]);
 });
 
-test("whatever comes and goes, every tool is behind some agent each time the list changes", async () => {
+test("while servers come and go, every tool belongs to an agent after each change of the list", async () => {
   await using hall = await startHall({ toolkits: createShop(), agents: { files: [files, code] } });
   const { registry, groups } = hall.hall;
   const changes: string[][] = [];
@@ -144,7 +144,7 @@ test("whatever comes and goes, every tool is behind some agent each time the lis
   expect(changes.flat()).toEqual([]);
 });
 
-test("other files are taken while the hall runs, and clients are told", async () => {
+test("changed files take effect while the hall runs, and clients are notified", async () => {
   await using hall = await startHall({ toolkits: createShop(), faces: ["agents", "search"] });
   const client = hall.connect();
   await client.greet();

@@ -14,7 +14,7 @@ import type { Outcome } from "../../src/tool.ts";
 import { startOpenAi } from "../servers/openai-endpoint.ts";
 import { text } from "../servers/toolkits.ts";
 
-test("names become what every API takes, stay apart, and lead back", () => {
+test("names are made valid for every API, stay distinct, and map back", () => {
   const names = new ToolNames(["read_result"]);
   const long = `server.${"very_long_".repeat(10)}`;
   const all = [
@@ -89,7 +89,7 @@ test("a key comes from the usual variable, from another one, or from a program, 
   });
 });
 
-test("whether there is a key is known without running anything", () => {
+test("a missing key is found without running anything", () => {
   const has = (model: string, env: NodeJS.ProcessEnv): boolean =>
     hasKey(parseModelName(model), { env });
   expect(has("anthropic/x", {})).toBe(false);
@@ -114,7 +114,7 @@ test("the address and the key of the config are for its own provider and no othe
   expect(openingFor(undefined, {}, {})).toBeUndefined();
 });
 
-test("every provider opens with a key, and only with what it was given", async () => {
+test("every provider opens with a key, and uses only the given values", async () => {
   const secrets = new Secrets();
   const env = {
     ANTHROPIC_API_KEY: "key-anthropic",
@@ -271,7 +271,7 @@ test("a delay that a provider asks for is kept to, unless the run would be over 
   expect(endpoint.requests).toHaveLength(1);
 });
 
-test("what a tool gave is shown once, cannot end its own quotation, and is read on by its handle", () => {
+test("a tool's result is shown once, cannot end its own quotation, and is read further by its handle", () => {
   const results = new Results();
   const keep = (outcome: Outcome): string =>
     results.keep({

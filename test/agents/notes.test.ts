@@ -4,7 +4,7 @@ import { parseNotes } from "../../src/agents/agent-folder.ts";
 const text =
   "# Our shop\n\n## Release work\n\nUse github for issues, and linear for plans.\nSometimes it rains.\n\n## Everything about how we speak to each other\n\nslack\n";
 
-test("a line that names a server tells what it is for", () => {
+test("a line that names a server describes it", () => {
   const notes = parseNotes(text);
   expect(notes.about("github")).toBe("Use github for issues, and linear for plans.");
   expect(notes.about("time")).toBe("");

@@ -88,7 +88,7 @@ function fileOf(place: Place, agent: string): string {
   return found?.[0].replace("agents/", "") ?? "";
 }
 
-test("every tool is in exactly one agent, which says what it is for", async () => {
+test("every tool is in exactly one agent, and the agent describes it", async () => {
   const place = newPlace();
   const targets = await toolsOf(createShop());
   await place.build(targets);
@@ -160,7 +160,7 @@ test("the name of a group follows its tools, unless a person edited the file", a
   expect(kept.home("hubspot.update_deal")).toEqual(["salesforce_agent"]);
 });
 
-test("a server that is gone takes its tools with it, and an agent that nobody edited and has none left", async () => {
+test("a removed server takes its tools with it, and an unedited agent that has none left", async () => {
   const place = newPlace();
   await place.build(await toolsOf([...createShop(), calendar]));
   await place.build(await toolsOf(createShop()));
@@ -176,7 +176,7 @@ test("a server that is gone takes its tools with it, and an agent that nobody ed
   );
 });
 
-test("what a person wrote stays, what they left alone is kept up to date", async () => {
+test("edits of a person stay, everything else is kept up to date", async () => {
   const place = newPlace();
   const targets = await toolsOf(createShop());
   await place.build(targets);
@@ -259,7 +259,7 @@ test("a tool may be in two agents when a person says so", async () => {
   expect(place.home("files.read_file").sort()).toEqual([home, other].sort());
 });
 
-test("server.* stands for all tools of a server, new ones too", async () => {
+test("server.* means all tools of a server, new ones too", async () => {
   const place = newPlace();
   await place.build(await toolsOf(createShop()));
   const [home] = place.home("tracker.create_issue");
@@ -378,7 +378,7 @@ test("groups outside the recommended sizes give warnings", async () => {
   ]);
 });
 
-test("the groups of a first build give no warnings, whatever their sizes", async () => {
+test("the groups of a first build give no warnings at any size", async () => {
   const pair = createShelf("pair", { spin: "Spins a top", weigh: "Weighs a stone" });
   const place = newPlace();
   const warnings = await place.build(await toolsOf([...createShop(), pair]));

@@ -12,7 +12,7 @@ import { startOpenAi } from "../servers/openai-endpoint.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
 import { until } from "../servers/until.ts";
 
-/** What is kept of a run, and going through it again. */
+/** The record of a run, and its replay. */
 const file = {
   name: "desk_agent",
   description: "Specialized agent for the desk.",
@@ -117,7 +117,7 @@ test("a replay reports where it differs", async () => {
   ]);
 });
 
-test("secrets that tools give are not kept, and a run too large for its place is kept without what tools gave", async () => {
+test("secrets in results are not kept, and a run over the limit is kept without its results", async () => {
   const secret = await keepRun([
     { calls: [{ name: "desk__login", arguments: {} }] },
     { say: "In." },
@@ -136,7 +136,7 @@ test("secrets that tools give are not kept, and a run too large for its place is
   await expect(replayRun(record)).rejects.toMatchObject({ code: "NOT_FOUND" });
 });
 
-test("who wants no texts kept has an outline kept", async () => {
+test("with texts off, only an outline is kept", async () => {
   const { outline, record, all } = await keepRun([weather, { say: "21." }], {
     runs: { keep: "outline" },
   });
@@ -151,7 +151,7 @@ test("who wants no texts kept has an outline kept", async () => {
   expect(all).not.toContain("Rome");
 });
 
-test("an agent's file says who plans, with which model, within which limits", () => {
+test("an agent's file sets the planner, the model and the limits", () => {
   const matter =
     "name: desk\ndescription: Desk.\ntools: [desk.*]\nplanner: model\nmodel: ollama/small\nlimits:\n  turns: 3\n  steps: 5\n  seconds: 20";
   const agent = parseAgentFile(`---\n${matter}\n---\n\nWork.\n`, "desk");

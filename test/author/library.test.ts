@@ -496,7 +496,7 @@ describe("the names of document 004", () => {
     await expect(hall.call({} as MCPToolCall)).rejects.toMatchObject({ code: "INVALID_PARAMS" });
   });
 
-  test("a tool may take 30 seconds or what it says, and then fails with a TimeoutError", async () => {
+  test("a tool may take 30 seconds or its own limit, and then fails with a TimeoutError", async () => {
     const input = { type: "object" };
     const endless = (): Promise<never> => new Promise(() => {});
     const slow = toolkit({

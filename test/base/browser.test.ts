@@ -26,7 +26,7 @@ function install(script: string): void {
   }
 }
 
-test("the page is given to the launcher as one word, whatever is in it", async () => {
+test("the address is passed to the launcher as one argument, with any characters", async () => {
   install(`printf '%s\\n' "$#" "$1" > '${join(folder, "heard")}'`);
   const page = new URL("https://example.org/?a=$(touch x)&b=`id`;c");
   expect(await openBrowser(page, launchMs)).toBe(true);

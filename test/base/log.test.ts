@@ -14,7 +14,7 @@ test("a secret that begins with a shorter one leaves no tail", () => {
   );
 });
 
-test("each line of a secret is redacted where it stands alone, until the secret is removed", () => {
+test("each line of a secret is redacted on its own, until the secret is removed", () => {
   const secrets = scrubber("-----BEGIN KEY-----\r\nMIIEvQ+IBADANB\nend\n");
   expect(secrets.scrub("bad line: MIIEvQ+IBADANB")).toBe("bad line: ***");
   expect(secrets.scrub("?key=MIIEvQ%2BIBADANB")).toBe("?key=***");
@@ -23,7 +23,7 @@ test("each line of a secret is redacted where it stands alone, until the secret 
   expect(secrets.scrub("MIIEvQ+IBADANB")).toBe("MIIEvQ+IBADANB");
 });
 
-test("a line has its level, the fields of its log and its own, and what went wrong", () => {
+test("a line has its level, the fields of its log and its own, and the error", () => {
   const lines: string[] = [];
   const log = createLog({ level: "info", sink: { write: (line) => lines.push(line) } });
   const failure = new Error("no answer", { cause: new Error("socket closed") });

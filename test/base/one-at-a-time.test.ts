@@ -1,58 +1,59 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createOneAtATime } from "../../src/base/one-at-a-time.ts";
+import { until } from "../servers/until.ts";
+
+/** Work that ends when the test says so; `log` has the order of events. */
+function createWork() {
+  const log: string[] = [];
+  const open: { end(): void; fail(error: Error): void }[] = [];
+  const work = createOneAtATime(async (key: string) => {
+    log.push(`${key} begins`);
+    await new Promise<void>((end, fail) => void open.push({ end, fail }));
+    log.push(`${key} ends`);
+  });
+  const next = async () => {
+    await until(() => open.length > 0, "a run has begun");
+    return open.shift() as (typeof open)[number];
+  };
+  return { work, log, next };
+}
 
 test("a request during a run waits for the next run only, however many more follow", async () => {
-  let started = 0;
-  const beats = createOneAtATime(async (_key: "beat") => {
-    started++;
-    await sleep(20);
-  });
-  const first = beats.run("beat");
-  // As a timer that fires more often than the work takes.
-  const timer = setInterval(() => void beats.run("beat"), 5);
-  try {
-    await first;
-    expect(started).toBe(1);
-    const atRequest = started;
-    await beats.run("beat");
-    expect(started).toBeGreaterThan(atRequest);
-    expect(started).toBeLessThanOrEqual(atRequest + 2);
-  } finally {
-    clearInterval(timer);
-  }
-  await beats.settled();
-  const ended = started;
-  await sleep(30);
-  expect(started).toBe(ended);
+  const { work, log, next } = createWork();
+  const first = work.run("a");
+  const second = work.run("a");
+  (await next()).end();
+  await first;
+  const running = await next();
+  const third = work.run("a");
+  running.end();
+  await second;
+  (await next()).end();
+  await Promise.all([third, work.settled()]);
+  expect(log).toEqual(Array.from({ length: 3 }, () => ["a begins", "a ends"]).flat());
 });
 
 test("runs never overlap, many requests cause one more run, and keys do not wait for each other", async () => {
-  const log: string[] = [];
-  const work = createOneAtATime(async (key: string) => {
-    log.push(`${key} begins`);
-    await sleep(5);
-    log.push(`${key} ends`);
-  });
-  await Promise.all([work.run("a"), work.run("a"), work.run("a"), work.run("b")]);
+  const { work, log, next } = createWork();
+  const all = Promise.all([work.run("a"), work.run("a"), work.run("a"), work.run("b")]);
+  await until(() => log.length === 2, "both keys have begun");
+  expect(log).toEqual(["a begins", "b begins"]);
+  for (let runs = 0; runs < 3; runs++) (await next()).end();
+  await all;
   expect(log.filter((line) => line.startsWith("a"))).toEqual([
     "a begins",
     "a ends",
     "a begins",
     "a ends",
   ]);
-  expect(log.indexOf("b begins")).toBeLessThan(log.indexOf("a ends"));
 });
 
-test("a run that fails rejects those who asked for it, and the next one is begun", async () => {
-  let runs = 0;
-  const work = createOneAtATime(async (_key: "one") => {
-    await sleep(1);
-    if (++runs === 1) throw new Error("away");
-  });
-  const first = work.run("one");
+test("a failed run rejects its callers, and the next one starts", async () => {
+  const { work, next } = createWork();
+  const first = expect(work.run("one")).rejects.toThrow("away");
   const second = work.run("one");
-  await expect(first).rejects.toThrow("away");
+  (await next()).fail(new Error("away"));
+  await first;
+  (await next()).end();
   await expect(second).resolves.toBeUndefined();
-  expect(runs).toBe(2);
 });

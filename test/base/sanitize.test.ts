@@ -44,7 +44,7 @@ test("a progress bar with carriage returns shows its last state", () => {
   expect(sanitizeLines("10 %\r50 %\r100 %\ndone\r\nnext")).toEqual(["100 %", "done", "next"]);
 });
 
-test("no escape is left, whatever is removed first", () => {
+test("no escape is left, in any order of removal", () => {
   const pieces = [
     "\u001b",
     "\u009b",

@@ -41,7 +41,7 @@ test("commands, subcommands, flags, servers and tools are completed, also below 
   expect(await complete("nonsense", "")).toEqual([]);
 });
 
-test("the script for bash completes what the program answers, and runs nothing of a clone's names", async () => {
+test("the script for bash completes the program's answers, and never runs names from a clone", async () => {
   using line = makeProject();
   const script = (await line.run("repo", "completion", "bash")).stdout;
   const { stdout } = await line.run("repo", "__complete", "call", "f.");
@@ -57,7 +57,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"; complete -p guildhall`;
   });
 });
 
-test("guildhall alone says in six lines where you are, what is wrong and what to do", async () => {
+test("guildhall alone prints in six lines the project, its problems and the next step", async () => {
   using line = makeProject();
   writeFileSync(
     join(line.root, "repo", "guildhall.json"),
@@ -69,7 +69,7 @@ test("guildhall alone says in six lines where you are, what is wrong and what to
     expect.stringMatching(/^Guildhall \S+ in \S*repo$/),
     "Servers: 1 disabled, 1 held; 4 tools",
     "Hall:    not running; a client or `guildhall serve` starts it",
-    "Wrong:   held until you review them: files",
+    "Issues:  held until you review them: files",
     "Next:    guildhall verify",
     "Help:    guildhall --help",
     "",

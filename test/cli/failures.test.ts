@@ -7,7 +7,10 @@ import { explainToPerson } from "../../src/cli/exit.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { type CommandLine, type Ended, makeCommandLine } from "../servers/command-line.ts";
 
-/** How commands end when they fail: the same for a person, for a program that asked for JSON, and for a script that looks at the exit code. */
+/**
+ * How commands end when they fail: the same for a person, for a program that asked for JSON, and
+ * for a script that looks at the exit code.
+ */
 let line: CommandLine;
 beforeAll(() => {
   line = makeCommandLine();
@@ -180,7 +183,7 @@ test("docs/commands.md lists every code a command can exit with", () => {
   expect(told).toEqual([...known].sort((a, b) => a - b));
 });
 
-test("a program that nobody approved is held back: the command names the review", async () => {
+test("an unapproved program is held back: the command names the review", async () => {
   const tools = join(line.root, "programs", ".guildhall", "tools");
   mkdirSync(tools, { recursive: true });
   writeFileSync(join(line.root, "programs", "guildhall.json"), "{}");

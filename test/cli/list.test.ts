@@ -51,7 +51,7 @@ test.each([0, 7, 19])(
   },
 );
 
-test("Enter says how much of what is ticked is not visible, and counts once all was", () => {
+test("Enter reports selected rows that are not visible, and counts once all were shown", () => {
   const size = { columns: 40, rows: 24 };
   const draw = (state: ListState) => {
     const { lines, seen } = drawList(question, state, size);

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { createProgram } from "../../src/cli/program.ts";
 
-/** What commander says on stderr is in the error too. */
+/** Messages of commander on stderr are in the error, too. */
 beforeAll(() => void vi.spyOn(process.stderr, "write").mockReturnValue(true));
 
 const run = (line: string): Promise<unknown> =>

@@ -8,7 +8,7 @@ const tricks = "\u001b]0;title\u0007\u001b[2J\u009b31m\u202etxt";
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const commands = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;
 
-test("a failure that quotes a stranger moves no cursor and paints nothing", () => {
+test("a failure that quotes untrusted text moves no cursor and sets no colours", () => {
   const failures = [
     new HallError("EXECUTION", tricks, { hint: tricks }),
     new Error(tricks),

@@ -182,7 +182,7 @@ describe.concurrent("a server", () => {
     },
   );
 
-  test("without a name is called unnamed, and what it does not say is empty", async () => {
+  test("without a name is called unnamed, and missing fields are empty", async () => {
     const { handshake } = await meet(({ method }) =>
       method === "initialize"
         ? { result: { protocolVersion: "2024-11-05" } }

@@ -21,7 +21,7 @@ async function greeted(hall: UpstreamHall, principal?: string): Promise<RawClien
   return client;
 }
 
-/** What it was sent of itself, but for news of lists. */
+/** Messages that it was sent without asking, except for list changes. */
 function heardBy({ received }: RawClient): readonly JsonObject[] {
   return received.filter(
     ({ method }) => method !== undefined && !String(method).endsWith("list_changed"),
@@ -99,7 +99,7 @@ test.each<[string, unknown]>([
   }
 });
 
-test("a question on a line that does not say whose it is goes to nobody while several people are served", async () => {
+test("a question that names no call is refused while several people use the connection", async () => {
   await using hall = await startBox("legacy ask hang log");
   const [alice, bob] = [await greeted(hall, "alice"), await greeted(hall, "bob")];
   // The server is up, and reads both calls before it asks.
@@ -118,7 +118,7 @@ test("a question on a line that does not say whose it is goes to nobody while se
   expect(heardBy(bob)).toEqual([]);
 });
 
-test("and to the one who is served where all calls are of one", async () => {
+test("and goes to the only person if all calls are theirs", async () => {
   await using hall = await startBox("legacy ask hang");
   const client = await greeted(hall, "alice");
   client.ask("tools/call", { name: "box.hang" });

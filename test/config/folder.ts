@@ -12,7 +12,7 @@ export interface ConfigFolder extends Disposable {
   /** Writes a file of the project; "user" is the user's. Returns its path. */
   write(name: string, content: string | Buffer | object): string;
   load(options?: Partial<LoadOptions>): Promise<LoadedConfig>;
-  /** What loading complains about, or what is wrong with single servers, without the folder's path. */
+  /** The problems of the config and of single servers, without the folder's path. */
   refusal(options?: Partial<LoadOptions>): Promise<string>;
 }
 

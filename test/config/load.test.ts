@@ -154,7 +154,7 @@ describe("loadConfig", () => {
     expect(refusal).not.toContain("hunter2");
   });
 
-  test("takes out the servers that are wrong for reasons of their own, with what is known of their entries", async () => {
+  test("removes single servers with wrong entries, and keeps the known part of each entry", async () => {
     const servers = {
       good: { command: "good" },
       unset: { command: "unset", prefix: "u", env: { TOKEN: `\${TOKEN}` } },
@@ -189,7 +189,7 @@ describe("loadConfig", () => {
     expect(await folder.refusal()).toContain("is not a server name");
   });
 
-  test("cleans what it repeats for a terminal", async () => {
+  test("sanitises quoted text for a terminal", async () => {
     using folder = makeConfigFolder({
       "guildhall.json": { "\u001b[31mred\u009b": 1, [`long${"g".repeat(500)}`]: 1 },
     });

@@ -29,7 +29,7 @@ describe("a variable of the config", () => {
     expect(await tokenIn(folder, env)).toBe("of the user");
     await folder.store.set({ name: "TOKEN", project: folder.real }, "of the project");
     expect(await tokenIn(folder, env)).toBe("of the project");
-    // Whichever was stored last.
+    // The one stored last.
     await folder.store.set({ name: "TOKEN" }, "of the user again");
     expect(await tokenIn(folder, env)).toBe("of the project");
     await folder.store.remove({ name: "TOKEN", project: folder.real });
@@ -96,7 +96,7 @@ describe("a variable of the config", () => {
   });
 });
 
-test("a hall hears of a secret that is set, changed and removed", async () => {
+test("a hall notices a secret that is set, changed and removed", async () => {
   using folder = makeProject();
   const seen: string[] = [];
   const watching = watchConfig(

@@ -94,7 +94,7 @@ describe("watchConfig", () => {
     expect(await watching.reloaded()).toHaveLength(4);
   });
 
-  test("says nothing when what is saved means the same", async () => {
+  test("reports nothing when a saved file means the same", async () => {
     using folder = makeConfigFolder({ "guildhall.json": timeout(1) });
     await using watching = await watched(folder);
     folder.write("guildhall.json", timeout(1));

@@ -124,7 +124,7 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
       expect(atFar.frames).toEqual(frames);
     });
 
-    test("a frame of one megabyte arrives whole, whatever the bytes of its characters", async () => {
+    test("a frame of one megabyte arrives whole, with characters of any length", async () => {
       const { near, far } = await openLine();
       listen(near);
       const atFar = listen(far);

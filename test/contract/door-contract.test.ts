@@ -25,8 +25,8 @@ import {
 import { until } from "../servers/until.ts";
 
 /**
- * What a client sees does not depend on the way it came in. Everything here is asked over every transport, in each era
- * it carries, and the answers are the same to the letter, but for what an era puts on all of its messages.
+ * A client sees the same over every transport. Each request here is sent over every transport and in each of its eras,
+ * and the answers are equal, except for the fields that an era adds to all of its messages.
  */
 type Era = "legacy" | "modern";
 const capabilities = { elicitation: {} };
@@ -182,7 +182,7 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
     expect(result).toMatchObject({ structuredContent: args, isError: false });
   });
 
-  test("is told of a failure, of a tool's own and of ours", async () => {
+  test("gets the failures of a tool and of the hall", async () => {
     const { request } = await open();
     expect(await request("tools/call", { name: "failing.told" })).toEqual({
       result: { content: [{ type: "text", text: "no such issue" }], isError: true },
@@ -206,7 +206,7 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
     expect(JSON.stringify(unexpected)).not.toContain("hunter2");
   });
 
-  test("is told of arguments that do not fit", async () => {
+  test("gets an error for invalid arguments", async () => {
     const { request } = await open();
     expect(
       await request("tools/call", { name: "echo.typed", arguments: { times: "many" } }),
@@ -218,7 +218,7 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
     });
   });
 
-  test("is told of tools and methods there are not", async () => {
+  test("gets an error for unknown tools and methods", async () => {
     const { request } = await open();
     expect(await request("tools/call", { name: "echo.ecko" })).toEqual({
       error: {
@@ -240,7 +240,7 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
     });
   });
 
-  test("hears of progress before the answer", async () => {
+  test("gets progress before the answer", async () => {
     const { client, start, answer } = await open();
     const id = start(
       "tools/call",
@@ -287,7 +287,7 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
     ).toBe(false);
   });
 
-  test("is asked, answers, and the call goes on", async () => {
+  test("is asked, answers, and the call continues", async () => {
     const { client, start, answer, request } = await open();
     const ada = { action: "accept", content: { name: "Ada" } };
     const done = {
@@ -323,7 +323,7 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
     ).toEqual(done);
   });
 
-  test("reads resources, and is told of those there are not", async () => {
+  test("reads resources, and gets an error for unknown ones", async () => {
     const { request } = await open();
     expect(await request("resources/read", { uri: "page://7" })).toEqual({
       result: {

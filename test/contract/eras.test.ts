@@ -16,7 +16,7 @@ const cells = clientLines.flatMap((client) =>
   ),
 );
 
-describe.concurrent("whatever the eras and transports", () => {
+describe.concurrent("with every pair of eras and transports", () => {
   test.each(cells)(
     "a client, %s, and a server, %s, do the same",
     async (_client, _server, clientLine, upstreamLine) => {

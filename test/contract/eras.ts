@@ -27,7 +27,7 @@ import { faulty } from "../servers/upstreams.ts";
  */
 export type Era = "legacy" | "modern";
 
-/** What a client may be asked in these tests, and what it answers. */
+/** The questions of these tests, and the client's answers. */
 const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
 const answers: Readonly<Record<string, JsonObject>> = {
   "elicitation/create": { action: "accept", content: { name: "Ada" } },
@@ -172,7 +172,7 @@ interface Front {
   close(): Promise<void>;
 }
 
-/** What a server of 2025 does with a message of 2026 is up to it, but it does not understand it. */
+/** A server of 2025 does not understand a message of 2026; its reaction is not defined. */
 const modernMark = "io.modelcontextprotocol/protocolVersion";
 
 async function startHttpFront(inner: Door, era: Era): Promise<Front> {
@@ -404,7 +404,7 @@ async function connectCell(
   return cell;
 }
 
-/** What a tool said, as text. */
+/** The text of a tool's result. */
 function saidBy(answer: JsonObject): string {
   const content =
     isObject(answer.result) && Array.isArray(answer.result.content)
@@ -415,7 +415,10 @@ function saidBy(answer: JsonObject): string {
   return content[0].text;
 }
 
-/** Calls `ask`, and answers what is asked on the way as the client's era does. Gives back the questions and the last answer. */
+/**
+ * Calls `ask`, and answers what is asked on the way as the client's era does. Gives back the
+ * questions and the last answer.
+ */
 async function converse(
   cell: Cell,
   requests: Questions,

@@ -12,7 +12,10 @@ import * as document from "../servers/registry-document.ts";
 import { createEchoToolkit, createToolkit } from "../servers/toolkits.ts";
 import { until } from "../servers/until.ts";
 
-/** Every message of the registry protocol's document, replayed over every transport: ids and times aside, the answers are the document's. */
+/**
+ * Every message of the registry protocol's document, replayed over every transport: ids and times
+ * aside, the answers are the document's.
+ */
 let door: Door;
 beforeAll(async () => {
   const failing = createToolkit("failing", {
@@ -229,7 +232,7 @@ describe.each(Object.keys(ways))("%s", (name) => {
     });
   });
 
-  test("what is registered, a schema, and taking it out again", async () => {
+  test("registrations are listed, read, and removed", async () => {
     await ask(document.registration);
     const listed = (await ask({ jsonrpc: "2.0", id: 4, method: "tools/registered" }))
       .result as JsonObject;

@@ -15,7 +15,10 @@ import { binOf } from "../servers/real.ts";
 import { watchProcess } from "../servers/serve-process.ts";
 import { until } from "../servers/until.ts";
 
-/** One story across the whole product, with the built command, two real servers, a service that joins, and a scripted model. */
+/**
+ * One story across the whole product, with the built command, two real servers, a service that
+ * joins, and a scripted model.
+ */
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 const service = fileURLToPath(new URL("../../examples/notes-service.mjs", import.meta.url));
 

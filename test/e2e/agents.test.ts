@@ -248,7 +248,7 @@ test("the contract tests of document 000 run with the exports of the package", a
   expect(ran).toMatchObject({ code: 0, stdout: "true echo object\ntrue true\n" });
 });
 
-test("models test reports that a model works, or what is wrong with it", async () => {
+test("models test reports that a model works, or its problem", async () => {
   await using model = await startAnthropic([
     { say: "ready" },
     { status: 401, message: `bad key ${key}` },

@@ -282,7 +282,7 @@ describe("a modern client", () => {
     },
   );
 
-  test("with some of the capabilities is told which are missing", async () => {
+  test("with some of the capabilities gets the missing ones named", async () => {
     await using hall = await startHall({ toolkits: [createAskingToolkit()] });
     expect(
       await hall

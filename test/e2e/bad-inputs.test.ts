@@ -13,11 +13,17 @@ import {
 } from "../servers/toolkits.ts";
 import { until } from "../servers/until.ts";
 
-/** Every bad input is answered in exactly one way, or not at all, and the next good request is served as if nothing had been. */
+/**
+ * Every bad input is answered in exactly one way, or not at all, and the next good request is
+ * served as if nothing had been.
+ */
 const eras = ["legacy", "modern"] as const;
 type Era = (typeof eras)[number];
 
-/** What is wrong, without the era's part. No `id`: it could not be read, so it is null (legacy) or left out (modern). */
+/**
+ * What is wrong, without the era's part. No `id`: it could not be read, so it is null (legacy) or
+ * left out (modern).
+ */
 interface Refusal {
   readonly code: number;
   readonly type: ErrorCode;
@@ -443,7 +449,8 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       '"id":1,"result":{},"error":{}',
       '"id":1,"error":5',
     ],
-    // A peer that could not read our message says so without an id. An answer to that would be answered in turn, for ever.
+    // A peer that could not read our message says so without an id. An answer to that would be
+    // answered in turn, for ever.
     ...[
       '"id":null,"error":{"code":-32700,"message":"not valid JSON"}',
       '"error":{"code":-32600,"message":"what?"}',

@@ -177,7 +177,7 @@ describe("SDK 1.0.4, of December 2024", () => {
     });
   });
 
-  it("gets content it can read, and is asked what it can answer", async () => {
+  it("gets only content and questions of its version", async () => {
     const client = await connect(showcase, { sampling: {}, roots: {} });
     const { ListRootsRequestSchema } = await load("types.js");
     client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: "file:///old" }] }));
@@ -348,7 +348,7 @@ describe("SDK 2.4", () => {
       await expect.poll(async () => Number(await call("stopped")), patient).toBe(before + 1);
     });
 
-    it("hears of changes", async () => {
+    it("gets list changes", async () => {
       const methods = [
         "notifications/tools/list_changed",
         "notifications/resources/list_changed",

@@ -228,7 +228,7 @@ test("a timeout also ends the wait for a tool", async () => {
   expect(data.condition?.type).toBe("TIME-BUDGET-EXCEEDED");
 });
 
-test("a tool's result is data, whatever it contains", async () => {
+test("a tool's result is always data", async () => {
   const { text, data } = await evaluate(
     `(let ((text (jref (files:read-text-file :path ${path("evil.txt")}) "content"))) (values (stringp text) (search "write-file" text)))`,
     { mode: "act" },

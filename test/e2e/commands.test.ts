@@ -22,7 +22,10 @@ import {
   usePlaces,
 } from "../servers/upstreams.ts";
 
-/** The commands a person types, in a project with real servers. Text for people, JSON for programs, exit codes for scripts. */
+/**
+ * The commands a person types, in a project with real servers. Text for people, JSON for programs,
+ * exit codes for scripts.
+ */
 const places = usePlaces();
 let cli: string;
 
@@ -168,7 +171,7 @@ describe.concurrent("guildhall build", () => {
     expect(stdout).toMatch(/bad +down .*exited with code 9/);
     // Problems come first, with a summary.
     expect(stdout.indexOf("bad ")).toBeLessThan(stdout.indexOf("good "));
-    expect(stdout).toContain("bad, missing did not answer; run `guildhall doctor` to see why");
+    expect(stdout).toContain("bad, missing failed; run `guildhall doctor` to see why");
     expect(stderr).toContain("no-such-program-anywhere");
     // It was there the last time.
     const before = locked(bad, ["remembered"]);

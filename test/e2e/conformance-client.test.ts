@@ -1,4 +1,7 @@
-/** The client side of the official suite: a hall whose only upstream is the suite's server. Both eras, no expected failures. */
+/**
+ * The client side of the official suite: a hall whose only upstream is the suite's server. Both
+ * eras, no expected failures.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -71,7 +74,7 @@ describe.each(sets)(
       expect(run.exitCode, run.output.slice(-4_000)).toBe(0);
     });
 
-    test("every scenario it requires has run, and what we offer beyond", () => {
+    test("every required scenario has run, and those of our extensions", () => {
       const ran = new Set(run.checks.map(({ scenario }) => scenario));
       expect(list.required).toHaveLength(required);
       expect(list.required.filter((scenario) => scenario.startsWith("auth/"))).toHaveLength(auth);

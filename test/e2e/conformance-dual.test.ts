@@ -1,6 +1,7 @@
 /**
- * The official suite through the command line's defaults: `guildhall serve` in front of one server, which is made with the
- * SDK and speaks both protocol families. Whatever differs from the server itself is the hall's doing.
+ * The official suite through the command line's defaults: `guildhall serve` in front of one server,
+ * which is made with the SDK and speaks both protocol families. Whatever differs from the server
+ * itself is the hall's doing.
  */
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";

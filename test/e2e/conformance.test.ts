@@ -19,7 +19,10 @@ afterAll(() => hall.close());
 /** Extensions we do not offer. */
 const isExtension = (scenario: string): boolean => scenario.startsWith("tasks-");
 
-/** What the suite only remarks on. A check that could not be made is reported as information too, and must not pass for one that was. */
+/**
+ * What the suite only remarks on. A check that could not be made is reported as information too,
+ * and must not pass for one that was.
+ */
 const remarks: ReadonlySet<string> = new Set([
   // Lists are answered with plain JSON, which is as good.
   "server-sse-streams-functional",

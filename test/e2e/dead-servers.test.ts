@@ -81,7 +81,7 @@ test("`guildhall add` of one says in a few lines that it does not answer", async
   ]);
 });
 
-test("a call of a server that was not reviewed says so, whatever its arguments", async () => {
+test("a call of a server that was not reviewed says so for all arguments", async () => {
   rmSync(home.locate("~/.local/share/guildhall/trust"), { recursive: true });
   const { code, stderr } = await home.run(cli, ["call", "box.echo", "nonsense=1"]);
   expect(code).toBe(77);

@@ -225,7 +225,7 @@ test("many calls of agents at once are each answered once, and limits below one 
   expect(await call(client, "weather_agent", args)).toMatchObject({ error: { code: -32602 } });
 });
 
-test("before a build an unreviewed server offers nothing, and a call says what to do", async () => {
+test("before a build an unreviewed server offers nothing, and a call names the next step", async () => {
   using other = makeHome();
   const entry = { command: process.execPath, args: [server, "web", other.locate("~/log.jsonl")] };
   other.write("./guildhall.json", { mcpServers: { web: entry } });

@@ -25,7 +25,7 @@ test("docs/errors.md lists exactly the errors of the table, in its order, with t
   expect(rows).toEqual(written);
 });
 
-test("docs/errors.md says for each error what to do about it, in the words the caller gets", () => {
+test("docs/errors.md has the advice for each error, in the words the caller gets", () => {
   const [header, , ...rows] = tableRows(doc, "error_type");
   expect(header).toEqual(["error_type", "suggestion"]);
   expect(rows).toEqual(

@@ -254,7 +254,7 @@ test("a dry run shows the groups; moved tools and renamed groups survive the nex
   }
 });
 
-test("without groups, the commands about them say what to do", async () => {
+test("without groups, the commands about them name the next step", async () => {
   const empty = mkdtempSync(join(tmpdir(), "guildhall-no-groups-"));
   try {
     const run = exec(process.execPath, [cli, "groups"], { cwd: empty, env, timeout: 60_000 });

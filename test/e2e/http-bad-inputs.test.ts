@@ -15,7 +15,10 @@ import {
 } from "../servers/toolkits.ts";
 import { happens } from "../servers/until.ts";
 
-/** Every bad request gets one exact answer, in HTTP and in JSON-RPC, and the next good one is served as if nothing had been. */
+/**
+ * Every bad request gets one exact answer, in HTTP and in JSON-RPC, and the next good one is served
+ * as if nothing had been.
+ */
 const eras = ["legacy", "modern"] as const;
 type Era = (typeof eras)[number];
 
@@ -316,7 +319,8 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       headers: { "mcp-param-region": "=?base64?SGVs!!!bG8=?=" },
       ...mismatch,
     },
-    // A proxy that decodes reads "Hello" and a tool that does not reads the marker: such a value must be encoded itself.
+    // A proxy that decodes reads "Hello" and a tool that does not reads the marker: such a value
+    // must be encoded itself.
     {
       what: "a body that looks encoded",
       input: region("=?base64?SGVsbG8=?="),

@@ -18,7 +18,10 @@ import {
 } from "../servers/toolkits.ts";
 import { happens, until } from "../servers/until.ts";
 
-/** Streamable HTTP as the versions with a handshake know it: a connection behind an id, a stream for each POST, one for the rest. */
+/**
+ * Streamable HTTP as the versions with a handshake know it: a connection behind an id, a stream for
+ * each POST, one for the rest.
+ */
 const list = (id: unknown): JsonObject => ({ jsonrpc: "2.0", id, method: "tools/list" });
 const cancel = (requestId: unknown): JsonObject => ({
   jsonrpc: "2.0",

@@ -75,7 +75,10 @@ test("three thousand abandoned handshakes cost less than 50 MB", async () => {
   expect(await hall.call("echo.echo", still)).toBe(JSON.stringify(still));
 });
 
-/** Opens streams that are acknowledged and then never read again: half of them as legacy clients, half as modern ones. */
+/**
+ * Opens streams that are acknowledged and then never read again: half of them as legacy clients,
+ * half as modern ones.
+ */
 async function openStalled(hall: LoadHall, count: number, uri: string): Promise<void> {
   const ids = await greetMany(hall, count / 2);
   const wanted = { notifications: { toolsListChanged: true, resourceSubscriptions: [uri] } };

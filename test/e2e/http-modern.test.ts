@@ -18,7 +18,10 @@ import {
 } from "../servers/toolkits.ts";
 import { happens, until } from "../servers/until.ts";
 
-/** Streamable HTTP of 2026-07-28: no handshake, no connection, one POST for each request, and nothing left when it ends. */
+/**
+ * Streamable HTTP of 2026-07-28: no handshake, no connection, one POST for each request, and
+ * nothing left when it ends.
+ */
 const json = "application/json";
 const eventStream = "text/event-stream";
 const resultOf = ({ json: message }: Reply): JsonObject =>

@@ -230,7 +230,7 @@ describe("Host and Origin, on every route", () => {
     expect(calls).toBe(before);
   });
 
-  test("an Origin that is not ours is 403, whatever the Host", async () => {
+  test("a foreign Origin is 403 with any Host", async () => {
     const before = calls;
     const sites = badOrigins.flatMap((name) => [
       [host(`127.0.0.1:${door.port}`), origin(name)],

@@ -16,7 +16,10 @@ beforeAll(async () => {
 const github = { command: "npx", args: ["-y", "@modelcontextprotocol/server-github"] };
 const canary = "ghp_canarycanarycanary0123456789";
 
-/** The same server in three clients, another one of the same name, one of each other kind, a hall, and a broken file. */
+/**
+ * The same server in three clients, another one of the same name, one of each other kind, a hall,
+ * and a broken file.
+ */
 function crowdedHome(): Home {
   return makeHome({
     "./.mcp.json": {
@@ -139,7 +142,7 @@ describe("guildhall init", () => {
     expect(config.mcpServers.github).toMatchObject({ env: { GITHUB_TOKEN: canary } });
   });
 
-  test("where nobody can choose, takes no server without --yes", async () => {
+  test("without a terminal, takes no server without --yes", async () => {
     using home = crowdedHome();
     const { code, stderr } = await home.run(cli, ["init"]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("with --yes")]);

@@ -66,7 +66,7 @@ test("survives a build that is killed, and leaves one folder", async () => {
   expect(readdirSync(home.locate("~/.cache/guildhall/packages"))).toHaveLength(1);
 });
 
-test("Ctrl+C names what goes on in the background", async () => {
+test("Ctrl+C names the work that continues in the background", async () => {
   await using build = openTerminal([process.execPath, cli, "build"], {
     folder: home.project,
     env: { ...home.env, ...env },

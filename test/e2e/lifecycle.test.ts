@@ -117,7 +117,7 @@ describe("the list of tools", () => {
   const names = Array.from({ length: 25 }, (_, n) => `tool${n}`);
   const sorted = names.map((name) => `changing__${name}`).sort();
 
-  test("has pages in the same order every time, whatever order toolkits list in", async () => {
+  test("has pages in the same order every time, for any order of the toolkits' lists", async () => {
     await using hall = await startHall({
       toolkits: [createChangingToolkit([...names].reverse()), createEchoToolkit()],
       pageSize: 7,

@@ -7,7 +7,10 @@ import { buildTestCli } from "../servers/process.ts";
 import { until } from "../servers/until.ts";
 import { type CliProcess, usePlaces } from "../servers/upstreams.ts";
 
-/** `guildhall login` and `logout` as a person types them, without a terminal: the page is printed, and nothing is opened. */
+/**
+ * `guildhall login` and `logout` as a person types them, without a terminal: the page is printed,
+ * and nothing is opened.
+ */
 const places = usePlaces();
 const tokens = join(dirname(places.runtime), "data", "guildhall", "tokens");
 let cli: string;

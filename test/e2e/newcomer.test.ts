@@ -102,7 +102,7 @@ test("init: one list, keys stored, one progress, one review", async () => {
   expect(home.read("./guildhall.json")).not.toContain(token);
 });
 
-test("build again asks nothing, and ends with what clients see and the next step", async () => {
+test("build again asks nothing, and ends with the clients' view and the next step", async () => {
   const { code, stdout } = await run("build");
   expect({ code, stdout }).toMatchObject({ code: 0 });
   expect(stdout).toMatch(/Next:\s+guildhall install/);
@@ -120,7 +120,7 @@ test("install: the client has the hall instead of its servers", async () => {
   expect(terminal.screen() + written).not.toContain(token);
 });
 
-test("status names what is down and why; a pipe gets all of it", async () => {
+test("status names servers that are down and why; a pipe gets all of it", async () => {
   const { stdout } = await run("status");
   expect(stdout).toMatch(/^billing .*"no-such-program-anywhere" was not found/m);
   expect(stdout).toMatch(/^dead-http .*ECONNREFUSED/m);

@@ -76,7 +76,7 @@ describe("guildhall mcp", () => {
     expect(await hall.exited).toEqual({ code: 0, signal: null });
   });
 
-  test("writes only the protocol to stdout, whatever a tool prints, and survives uncaught errors", async () => {
+  test("writes only the protocol to stdout, even if a tool prints, and survives uncaught errors", async () => {
     await using hall = spawnHall([], { cli });
     await hall.greet();
     expect(said(await hall.request("tools/call", { name: "noisy.shout" }))).toBe("shouted");

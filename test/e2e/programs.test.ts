@@ -218,7 +218,7 @@ describe.each(cases)("$name with MCP $version", ({ phrases, version }) => {
     await call("configure-limits", { timeout: 30, "max-output": 100_000, ...own() });
   });
 
-  test("a call limit holds for a program, whatever it does with the failure", async () => {
+  test("a call limit holds for a program, even if it handles the failure", async () => {
     await call("configure-limits", { "max-calls": 0, ...own() });
     expect((await evaluate(phrases.call[0])).text).toContain("limit of 0 tool calls");
     await call("configure-limits", { "max-calls": 50, ...own() });

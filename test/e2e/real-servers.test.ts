@@ -10,7 +10,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { allowUnattended } from "../servers/home.ts";
 import { binOf } from "../servers/real.ts";
 
-/** Servers people use, from npm, behind the built command: found by `build`, listed from the lock, started when called. */
+/**
+ * Servers people use, from npm, behind the built command: found by `build`, listed from the lock,
+ * started when called.
+ */
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 const run = promisify(execFile);
 let project: string;

@@ -12,7 +12,10 @@ import { openLedger } from "../../src/trust/ledger.ts";
 import { type ServeProcess, spawnServe, watchProcess } from "../servers/serve-process.ts";
 import { until } from "../servers/until.ts";
 
-/** The examples, run as a reader would run them, against a hall in a process of its own; and what happens when one of the two dies. */
+/**
+ * The examples, run as a reader would run them, against a hall in a process of its own; and what
+ * happens when one of the two dies.
+ */
 const example = (name: string): string =>
   fileURLToPath(new URL(`../../examples/${name}`, import.meta.url));
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));

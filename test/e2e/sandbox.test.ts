@@ -59,7 +59,7 @@ function commandLines(): readonly string[] {
     });
 }
 
-test.concurrent("a server that tries more than forty ways out gets nothing, and the hall goes on", async () => {
+test.concurrent("a server that tries more than forty ways out gets nothing, and the hall continues", async () => {
   using project = makeProject({ sandbox: { memoryMb: 1024 }, timeoutSeconds: 300 });
   const { home, env, run } = project;
   const built = await run("build", "--yes");
@@ -186,7 +186,7 @@ test.concurrent.each([
   },
 );
 
-test.concurrent("a review says what a new server may use, and learning allows what was denied once a person agrees", async () => {
+test.concurrent("a review states the rights of a new server, and learning adds denied access once a person agrees", async () => {
   using project = makeProject({}, {});
   const { home, run } = project;
   await run("build", "--yes");

@@ -13,7 +13,7 @@ test("a hall starts from few files, and one with a config from few more", () => 
   );
 });
 
-test("what needs no hall loads none: a client's line to one that runs, the workers, a command that only looks", () => {
+test("an attached client, workers and read-only commands load no hall", () => {
   expect(holdsHall(loadedBy("cli.js", "mcp", "project"))).toBe(true);
   for (const names of [
     ["cli.js", "mcp"],
@@ -30,7 +30,10 @@ function holdsHall(files: readonly string[]): boolean {
   return files.some((file) => readFileSync(file, "utf8").includes("function createHall("));
 }
 
-/** The files that are there once these are loaded: entries by their file's name, the others by the module they were made of. */
+/**
+ * The files that are there once these are loaded: entries by their file's name, the others by the
+ * module they were made of.
+ */
 function loadedBy(...names: readonly string[]): readonly string[] {
   const chunks = readdirSync(`${dist}/chunks`);
   const waiting = names.map((name) =>

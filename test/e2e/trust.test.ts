@@ -104,7 +104,7 @@ async function said(client: CliProcess, name: string, args: JsonObject = {}): Pr
   return JSON.stringify((await callTool(client, name, args)).result);
 }
 
-test.concurrent("after a held change, diff shows it without a hall; status in a fresh clone says what to do", async () => {
+test.concurrent("after a held change, diff shows it without a hall; status in a fresh clone names the next step", async () => {
   const project = newProject();
   expect((await project.run("status")).stdout).toContain(
     "no server was reviewed in this folder, so none starts; run `guildhall build`",
@@ -135,14 +135,15 @@ test.concurrent("a build without a terminal starts no unapproved server, and lis
   expect(existsSync(project.starts)).toBe(false);
 });
 
-test.concurrent("an unapproved project lists from its lock, starts nothing, and names the command to run, whatever its config contains", async () => {
+test.concurrent("an unapproved project lists from its lock, starts nothing, and names the command to run, for any config", async () => {
   const project = newProject();
   // The lock comes with the repository; what was said about it does not.
   await project.json("build", "--yes");
   await project.json("trust", "reset", "--yes");
   const before = readStarts(project.starts).length;
 
-  // Everything a cloned repository could bring: a ledger signed with a key of its own, wherever it might be looked for, and a module.
+  // Everything a cloned repository could bring: a ledger signed with a key of its own, wherever it
+  // might be looked for, and a module.
   const ran = join(project.folder, "module-ran");
   writeFileSync(
     join(project.folder, "evil.mjs"),

@@ -5,8 +5,8 @@ import { compile } from "../../src/gateway/compiler.ts";
 import { isPlainSchema } from "../../src/gateway/plain-schema.ts";
 import * as document from "../servers/registry-document.ts";
 
-/** What is said to compile without being compiled really compiles. */
-test("a schema that is called plain compiles, whatever is in it", () => {
+/** Every schema that is accepted without compiling it does compile. */
+test("every schema that is called plain compiles", () => {
   const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.double());
   const kinds = ["object", "array", "string", "number", "integer", "boolean", "null"];
   const { schema } = fc.letrec((tie) => ({

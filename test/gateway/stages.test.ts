@@ -4,15 +4,11 @@ import { type ErrorCode, HallError } from "../../src/base/errors.ts";
 import { createLog } from "../../src/base/log.ts";
 import { Scope } from "../../src/base/scope.ts";
 import { breakCircuits } from "../../src/gateway/breaker.ts";
+import { compileStages } from "../../src/gateway/gateway.ts";
 import { limitConcurrency, limitRates, type RateLimits } from "../../src/gateway/limits.ts";
 import { guardReads } from "../../src/gateway/reads.ts";
 import { retryIdempotent } from "../../src/gateway/retry.ts";
-import {
-  type Next as AnyNext,
-  compileStages,
-  type ResolvedCall,
-  type ResolvedStage,
-} from "../../src/gateway/stage.ts";
+import type { Next as AnyNext, ResolvedCall, ResolvedStage } from "../../src/gateway/stage.ts";
 import { refuseHeldBack, type TrustParts } from "../../src/gateway/trust.ts";
 import { createHall } from "../../src/hall/hall.ts";
 import { createHealthBook, type HealthBook } from "../../src/registry/health.ts";
@@ -77,7 +73,7 @@ describe("rates", () => {
   const open = (limits: RateLimits, clock: Clock): Next =>
     limitRates(limits, clock.now)(async () => ok);
 
-  test("a client from the network has its burst, then its rate, and is told when to come again", async () => {
+  test("a client from the network has its burst, then its rate, and learns when to retry", async () => {
     const clock = new Clock();
     const stage = open({ client }, clock);
     const call = (): ResolvedCall => createCall(kit("a", "upstream"), { quota: "one" });
@@ -142,7 +138,7 @@ describe("rates", () => {
     expect(await countOk(stage, () => createCall(single), 30)).toBe(1);
   });
 
-  test("however many clients come, what is kept of them is bounded", async () => {
+  test("with any number of clients, the state kept for them is bounded", async () => {
     const stage = open({ client: { perSecond: 1, burst: 1 } }, new Clock());
     for (let i = 0; i < 10_001; i++)
       await stage(createCall(kit("a", "built-in"), { quota: `client ${i}` }), contextIn());
@@ -251,7 +247,7 @@ describe("breaker", () => {
     expect(health.record(toolkit).health.state).toBe("available");
   });
 
-  test("what the caller withdrew or gave too little time says nothing about the toolkit", async () => {
+  test("a cancelled call or a short timeout of the caller does not count against the toolkit", async () => {
     const { stage, health } = await open(fail("TIMEOUT"));
     const toolkit = kit("a", "registered");
     const gone = new Scope();
@@ -261,7 +257,7 @@ describe("breaker", () => {
     expect(health.record(toolkit).health.state).toBe("available");
   });
 
-  test("a built-in toolkit is never rested: it says itself what it lacks", async () => {
+  test("the breaker never opens for a built-in toolkit, whose own error says what is missing", async () => {
     const { stage } = await open(fail("UNAVAILABLE"));
     const toolkit = kit("a", "built-in");
     for (let i = 0; i < 20; i++)
@@ -298,7 +294,7 @@ describe("breaker", () => {
     }
   });
 
-  test("changes of state are told, each once", async () => {
+  test("each change of state is reported once", async () => {
     const { stage, clock, health } = await open(fail("TIMEOUT"));
     const changes: string[] = [];
     health.onChange(({ toolkit, from, to }) =>
@@ -528,7 +524,7 @@ test("calls of one read share a look at the ledger; the next read sees what was 
   expect(looks).toBe(2);
 });
 
-test("a built-in tool that nobody has to trust needs no look at the ledger", async () => {
+test("a built-in tool that needs no trust does not read the ledger", async () => {
   let looks = 0;
   const trust = {
     judge: () => ({ level: "safe" }),

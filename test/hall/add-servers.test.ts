@@ -168,7 +168,7 @@ test("an edit leaves every other character of the file as it was", async () => {
   expect(file()).toContain('  "expose": "search",\n}\n');
 });
 
-test("what cannot be added says what to do in words for people", async () => {
+test("a failed addition names the next step in plain words", async () => {
   const value = { command: "npx" };
   await expect(addServers(folder, [{ name: "time_tool", value }])).rejects.toMatchObject({
     hint: "Choose another name.",

@@ -72,7 +72,7 @@ test.each(["time_tool.current_time", "time_tool__current_time", "time_tool.anyth
   },
 );
 
-test("a command that calls one says the same, and what a search needs", async () => {
+test("a command that calls one prints the same, and the settings a search needs", async () => {
   using home = makeHome({
     "./guildhall.json": { mcpServers, builtin: ["search_tool"], search: { provider: "searxng" } },
   });

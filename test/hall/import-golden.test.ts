@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import type { Machine, Platform } from "../../src/hall/import/document.ts";
+import type { ImportPlaces, Platform } from "../../src/hall/import/document.ts";
 import { type Findings, findServers, findUnset } from "../../src/hall/import/import.ts";
 
 /**
@@ -34,7 +34,7 @@ async function outputOf(input: string): Promise<string> {
 }
 
 /** Writes the files of a case and says where they are. */
-function readCase(input: string, root: string): Machine {
+function readCase(input: string, root: string): ImportPlaces {
   const home = join(root, "home", "me");
   const folder = join(home, "project");
   const env: Record<string, string> = { HOME: home };
@@ -57,7 +57,7 @@ function readCase(input: string, root: string): Machine {
   return { platform, home, env, folder };
 }
 
-function show({ servers, warnings, files, secrets }: Findings, { env }: Machine): string {
+function show({ servers, warnings, files, secrets }: Findings, { env }: ImportPlaces): string {
   const lines = servers.map(({ name, server, sightings, notes, elsewhere }) => {
     const from = `from ${sightings.map(({ place }) => place).join(", ")}${elsewhere === undefined ? "" : `, for ${elsewhere}`}`;
     return `${name}: ${JSON.stringify(server)}\n  ${[from, ...notes].join("\n  ")}\n`;

@@ -14,9 +14,9 @@ import fc from "fast-check";
 import { type ParseError, parse } from "jsonc-parser";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import type { Client } from "../../src/hall/import/clients.ts";
+import type { ImportedClient } from "../../src/hall/import/clients.ts";
 import { clients } from "../../src/hall/import/clients.ts";
-import { type Machine, resolvePath } from "../../src/hall/import/document.ts";
+import { type ImportPlaces, resolvePath } from "../../src/hall/import/document.ts";
 import { findServers } from "../../src/hall/import/import.ts";
 import { removeFromJson, setInJson } from "../../src/hall/install/edit.ts";
 import {
@@ -30,21 +30,21 @@ import { type Home, makeHome } from "../servers/home.ts";
 
 const command = ["guildhall", "mcp"] as const;
 
-function client(id: string): Client {
+function client(id: string): ImportedClient {
   const found = clients.find((each) => each.id === id);
   if (!found) throw new Error(`no client ${id}`);
   return found;
 }
 
 interface Setup {
-  readonly machine: Machine;
+  readonly machine: ImportPlaces;
   readonly records: Records;
   install(id: string, scope?: "user" | "project", move?: readonly string[]): Promise<string>;
   uninstall(id: string, scope?: "user" | "project"): Promise<{ file: string; isRestored: boolean }>;
 }
 
 function openIn({ path, project, env }: Home): Setup {
-  const machine: Machine = {
+  const machine: ImportPlaces = {
     platform: "linux",
     home: path,
     env: { ...env, XDG_DATA_HOME: join(path, "data") },
@@ -73,7 +73,7 @@ describe("the files of every client", () => {
     (platform) => {
       const [home, folder] =
         platform === "win32" ? ["C:\\Users\\me", "D:\\work\\it"] : ["/home/me", "/projects/it"];
-      const machine: Machine = { platform, home, folder, env: {} };
+      const machine: ImportPlaces = { platform, home, folder, env: {} };
       const places = clients.flatMap(({ id, files }) =>
         files.flatMap(({ path }) => resolvePath(path, machine)?.replace(/^/, `${id} `) ?? []),
       );
@@ -186,7 +186,7 @@ describe("install", () => {
     await expect(openIn(home).install("cursor")).rejects.toMatchObject({ code: "CONFLICT" });
   });
 
-  test("updates an existing entry, whatever its name", async () => {
+  test("updates an existing entry of any name", async () => {
     using home = makeHome({
       "./.cursor/mcp.json": { mcpServers: { hub: { command: "npx", args: ["guildhall", "mcp"] } } },
     });

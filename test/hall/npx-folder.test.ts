@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(cache, { recursive: true, force: true }));
 
-test("the folder is read from what Node says of a missing package", () => {
+test("the folder is read from Node's message about a missing package", () => {
   const folder = `/home/me/.npm/_npx/${name}`;
   const module = `${folder}/node_modules/server-memory/dist/index.js`;
   expect(

@@ -8,7 +8,7 @@ import { callRow } from "../store/rows.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("of a burst of calls and lines a page hears the first, and to read the others once it is over", async () => {
+test("in a burst of calls and lines a page gets the first event, then one request to read the rest", async () => {
   const hall = createHallEvents();
   const events = createPageEvents(hall, 0);
   const heard: PageEvent[] = [];

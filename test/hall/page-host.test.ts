@@ -99,7 +99,7 @@ test("a stream continues after the last event that the page has, or tells it to 
   }
 });
 
-test("a call shows what the sandbox of its server denied meanwhile", async () => {
+test("a call shows the access its server's sandbox denied meanwhile", async () => {
   const { store, violations } = site.hall;
   const at = Date.now();
   store.calls.add(callRow({ id: "confined", toolkit: "files", tool: "files.read", at, ms: 50 }));

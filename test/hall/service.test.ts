@@ -14,7 +14,7 @@ afterEach(() => {
 
 const program = ["/usr/bin/node", '/home/a "b" 100%/$cli.js'];
 
-test("a systemd unit quotes what systemd would expand, and is installed and removed", async () => {
+test("a systemd unit quotes everything systemd would expand, and is installed and removed", async () => {
   const env = {
     HOME: home,
     PATH: "/usr/bin:/opt/$X",

@@ -73,7 +73,7 @@ test("changes of several halls are applied in one order, and one hall takes a ro
   expect(taken.sort()).toEqual([false, true]);
 });
 
-test("a hall that was cut off has no lease, and reads what it missed, removed rows too", async () => {
+test("a hall that was cut off has no lease, and reads the missed rows, removed ones too", async () => {
   const url = cluster.url();
   await using proxy = await openProxy(cluster);
   await using one = await join(url);
@@ -181,7 +181,7 @@ test("after two minutes without the database a hall trusts no session and no nam
   expect(here.get("anna")).toBe("signed in");
 
   proxy.isSilent = true;
-  // Nobody waits for a hall without a lease.
+  // A hall without a lease is not waited for.
   await there.remove("anna");
   const now = performance.now();
   const clock = vi.spyOn(performance, "now").mockReturnValue(now + 100_000);

@@ -31,7 +31,7 @@ export interface ChaosReport {
   /** Calls that were approved by the answer to a question, through whichever hall. */
   readonly approvals: number;
   readonly registrations: number;
-  /** What must not happen, in words. */
+  /** The violated rule, in words. */
   readonly broken: readonly string[];
   /** Ids of changes that were answered as done. */
   readonly acknowledged: readonly string[];

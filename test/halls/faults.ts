@@ -13,8 +13,9 @@ export interface Fault {
 }
 
 /**
- * A hall is killed, asked to leave, stopped, cut off from the database without a word, cut off from clients and other halls without a
- * word, or loses its connections to the database. The database is killed or stopped.
+ * A hall is killed, asked to leave, stopped, cut off from the database without a word, cut off from
+ * clients and other halls without a word, or loses its connections to the database. The database is
+ * killed or stopped.
  */
 const kinds = [
   "kill",

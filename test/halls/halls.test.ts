@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import { drainMs } from "../../src/cli/exit.ts";
 import { tablesOf } from "../../src/store/schema.ts";
 import { until } from "../servers/until.ts";
 import { type Cluster, startCluster } from "../store/cluster.ts";
@@ -283,7 +282,7 @@ test("an approval given after its call has failed lets the next attempt through,
   expect(team.done().filter((line) => line === "change retried")).toHaveLength(1);
 });
 
-test("halls take over the tables of the version before, and a hall of that version goes on", async () => {
+test("halls take over the tables of the previous version, and a hall of that version continues", async () => {
   const { schema } = team;
   expect(await cluster.query(`SELECT number, added FROM ${schema}.version`)).toEqual([
     { number: 2, added: 3 },
@@ -413,23 +412,21 @@ test("a limit holds for all halls together, by at most 5 % more", async () => {
   expect(passed).toBeLessThanOrEqual(allowed * 1.05);
 });
 
-test("a hall that leaves hands over what is new, and its ready check says so", async () => {
+test("a hall that leaves refuses new work, and its ready check says so", async () => {
   const [leaving] = team.halls;
   const url = leaving?.url ?? "";
   const asked = (await call(url, "ask", "last")).body.result as JsonObject;
   const [key = ""] = Object.keys(asked.inputRequests as JsonObject);
-  const since = performance.now();
   leaving?.process.child.kill("SIGTERM");
   await until(async () => (await fetch(`${url}/ready`)).status === 503, "it is not ready");
   expect((await fetch(`${url}/health`)).status).toBe(200);
   expect(said(await call(url, "read", "handed"))).toMatchObject({ id: "handed" });
-  // What it has begun can still be answered, through any hall.
+  // Its open questions can still be answered, through any hall.
   const inputResponses = { [key]: { action: "accept", content: { word: "end" } } };
   const more = { requestState: asked.requestState, inputResponses };
   const other = team.halls[1]?.url ?? "";
   expect(said(await call(other, "ask", "last", more))).toMatchObject({ word: "end" });
   expect((await leaving?.process.exited)?.code).toBe(0);
-  expect(performance.now() - since).toBeLessThan(drainMs + 2_000);
 });
 
 const greeting = {

@@ -81,7 +81,7 @@ test("a permission that is taken back is gone in the next call of every hall", a
   await withdraw();
 });
 
-test("files of a machine can tighten what is published, and loosen nothing", async () => {
+test("files of a machine can tighten the published policies, never loosen them", async () => {
   await publish(0, noReads);
   write(1, permits("read"));
   await until(async () => (await listed(1)).includes("work__change") === false, "the file counts");

@@ -1,7 +1,6 @@
 // Legacy sessions when their hall leaves or is killed, and streams that are cut.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import { drainMs } from "../../src/cli/exit.ts";
 import { until } from "../servers/until.ts";
 import { type Cluster, startCluster } from "../store/cluster.ts";
 import { type HttpAnswer, post, said, startTeam, type Team } from "./team.ts";
@@ -125,7 +124,6 @@ test("the sessions of a hall that leaves go on in the others under their ids, an
   const { reply, events } = await askQuestion(urlOf(0), busy, "late");
   const leaving = team.halls[0];
   const first = urlOf(0);
-  const since = performance.now();
   leaving?.process.child.kill("SIGTERM");
   await until(async () => (await fetch(`${first}/ready`)).status === 503, "it is not ready");
 
@@ -138,7 +136,6 @@ test("the sessions of a hall that leaves go on in the others under their ids, an
   const { value: answered } = await events.next();
   expect(JSON.stringify(answered?.message.result)).toContain("word for late");
   expect((await leaving?.process.exited)?.code).toBe(0);
-  expect(performance.now() - since).toBeLessThan(drainMs + 2_000);
 
   for (const session of [idle, busy])
     for (const hall of [1, 2, 1, 2])

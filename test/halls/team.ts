@@ -36,7 +36,7 @@ export interface Team extends AsyncDisposable {
   /** Without a proxy. */
   readonly storeUrl: string;
   readonly storeKey: string;
-  /** What `work.mjs` did, one line for each call. */
+  /** The log of `work.mjs`, one line for each call. */
   done(): readonly string[];
   /** `guildhall …` on the machine of one hall. */
   run(
@@ -314,7 +314,7 @@ let ids = 0;
 
 interface AskOptions {
   readonly capabilities?: JsonObject;
-  /** Who asks. */
+  /** The caller. */
   readonly token?: string;
   /** Keeps its connections. Default: a connection for each request. */
   readonly agent?: Agent;

@@ -142,7 +142,7 @@ test("returned values have labels only where a part contains itself", () => {
   ]);
 });
 
-test("a print-object method that prints its object ends with a condition, and the session goes on", () => {
+test("a print-object method that prints its object ends with a condition, and the session continues", () => {
   const lisp = createLisp();
   const { condition } = lisp.evaluate(
     "(defclass k () ()) (defmethod print-object ((k k) s) (print k s)) (defun f (k) (print k) 1) (f (make-instance 'k))",

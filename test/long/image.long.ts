@@ -25,7 +25,7 @@ const run = async (command: string, args: readonly string[], cwd = root): Promis
   return stdout.trim();
 };
 
-test("the image is built, runs without root, serves, and ends when it is told to", {
+test("the image is built, runs without root, serves, and stops on SIGTERM", {
   timeout: 1_800_000,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "guildhall-image-"));

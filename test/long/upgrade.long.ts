@@ -1,5 +1,6 @@
-// A hall of an earlier program and one of this program share a database, as during a rolling upgrade. The earlier program
-// is built from the history of this repository; a copy without history cannot run this test, and it says so.
+// A hall of an earlier program and one of this program share a database, as during a rolling
+// upgrade. The earlier program is built from the history of this repository; a copy without history
+// cannot run this test, and it says so.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

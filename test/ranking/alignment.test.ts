@@ -14,7 +14,7 @@ function align(query: string, ...descriptions: readonly string[]): Alignment[] {
   return alignAll([...tools.keys()], scoreTerms(query, snapshot, vectors), snapshot, vectors);
 }
 
-test("a description that says only what the task asks is covered, one that says more is not", () => {
+test("a description with only the words of the task is covered, one with more is not", () => {
   const [exact, wider] = align(
     "rotate an image",
     "Rotate an image",

@@ -9,7 +9,10 @@ import { modern } from "../servers/client.ts";
 import { startHall } from "../servers/hall.ts";
 import * as document from "../servers/registry-document.ts";
 
-/** Facts of a call, of its service and of its definition that pass through the hall, as documents 001 and 004 have them. */
+/**
+ * Facts of a call, of its service and of its definition that pass through the hall, as documents
+ * 001 and 004 have them.
+ */
 
 const entry = {
   name: "memory_put",
@@ -57,7 +60,7 @@ const call = (more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-test("the caller's call_id reaches the service, and stands in answers and errors", async () => {
+test("the caller's call_id reaches the service, and is in answers and errors", async () => {
   let fails = false;
   const { runner, asked } = createService(() =>
     fails ? refuse({ details: "no" }) : { status: "completed", data: {} },
@@ -93,7 +96,7 @@ test("a service's own error_type and waiting time are passed on", async () => {
   });
 });
 
-test("health answers keep what the service reports, and the first good probe reads healthy", async () => {
+test("health answers keep the service's own report, and the first good probe reads healthy", async () => {
   let silent = false;
   const { runner } = createService(() => {
     if (silent) throw new HallError("UNAVAILABLE", "no answer");

@@ -81,7 +81,7 @@ test("every toolkit has health: built-in ones are asked themselves", async () =>
   });
 });
 
-test("a probe that is not answered in time is a failure, and the monitor goes on by itself", async () => {
+test("a probe that is not answered in time is a failure, and the monitor continues", async () => {
   let probes = 0;
   const probe = (): Promise<never> => {
     probes++;

@@ -121,7 +121,7 @@ test("a second file with the same code changes nothing, and serves when the firs
   expect(await say(started, "a.say")).toBe("a");
 });
 
-test("the time for which a definition may be cached stands in lists, 300 seconds by default", async () => {
+test("lists state how long a definition may be cached, 300 seconds by default", async () => {
   const short = module("short").replace("{", "{\n  cacheTtlSeconds: 20,");
   const project = newProject({ "tools/a.mjs": module("a"), "tools/short.mjs": short });
   await using started = await start(project);

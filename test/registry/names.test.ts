@@ -20,7 +20,7 @@ test("a full name may be written with two underscores for its first dot, whereve
   expect(names.find("notes_search")).toBeUndefined();
 });
 
-test("a name that two tools may be written as names neither, and both are told", () => {
+test("an ambiguous short name calls neither tool, and the error lists both", () => {
   const names = indexOf(["a.b__c", "a__b.c"]);
   expect(names.find("a__b__c")).toBeUndefined();
   expect(() => names.get("a__b__c")).toThrow(

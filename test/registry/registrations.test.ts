@@ -6,7 +6,7 @@ import type { Runner } from "../../src/registry/registered.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
 import { createEchoToolkit, createToolkit, text } from "../servers/toolkits.ts";
 
-/** What may be registered, what is refused and where, and that a refusal leaves nothing behind. */
+/** Valid and invalid registrations, the place of each fault, and that a refusal leaves nothing behind. */
 const lookUp = {
   name: "look_up",
   description: "Looks a word up.",
@@ -354,7 +354,7 @@ describe("refusals", () => {
 });
 
 describe("one name", () => {
-  test("the same again is the same id, in whatever order its keys are written", async () => {
+  test("registering the same again returns the same id, in any order of keys", async () => {
     await using started = await startHall();
     const first = await register(started, dictionary);
     const { description, ...rest } = dictionary;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startHall } from "../servers/hall.ts";
 import { createToolkit } from "../servers/toolkits.ts";
 
-test("a listed resource is read from its server, whatever templates others have", async () => {
+test("a listed resource is read from its server, even if templates of others match", async () => {
   const greedy = createToolkit(
     "greedy",
     {},

@@ -74,7 +74,7 @@ test("several faces are shown as one sorted list, page by page", async () => {
     names.push(...(page.tools as JsonObject[]).map(({ name }) => String(name)));
     cursor = page.nextCursor;
   } while (cursor !== undefined);
-  // Whatever no file names has a group for the time being.
+  // Tools that no file names are in a provisional group.
   expect(names).toHaveLength(17 + 3);
   expect(names).toEqual([...names].sort());
 });
@@ -219,7 +219,7 @@ test("where only agents are listed, an agent that hands back names nothing else"
   );
 });
 
-test("the counts of a handshake are of what it declares", async () => {
+test("the counts of a handshake cover only declared capabilities", async () => {
   const options = { toolkits: [createShowcase()], agents: { files: [agent] }, isStatic: true };
   await using alone = await startHall({ ...options, faces: ["agents"] });
   const { capabilities, _meta } = await alone.connect().greet();

@@ -1,4 +1,7 @@
-/** A hall that listens and offers what the conformance suite asks for. As a script, with Node 24: `conformance-hall.ts [port]`. */
+/**
+ * A hall that listens and offers what the conformance suite asks for. As a script, with Node 24:
+ * `conformance-hall.ts [port]`.
+ */
 import { realpathSync } from "node:fs";
 import { createLog } from "../../src/base/log.ts";
 import { version } from "../../src/base/version.ts";

@@ -1,4 +1,7 @@
-/** Runs the official conformance suite against a server or a client. It needs Node 24, which the lane beside this folder has. */
+/**
+ * Runs the official conformance suite against a server or a client. It needs Node 24, which the
+ * lane beside this folder has.
+ */
 import { spawn } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -73,8 +76,9 @@ export async function runConformance({
 }
 
 /**
- * The suite starts the client once for each scenario, all of them at once, and is a single process: on a small machine it
- * could not answer them. So four run at a time, and the others wait for a lock.
+ * The suite starts the client once for each scenario, all of them at once, and is a single process:
+ * on a small machine it could not answer them. So four run at a time, and the others wait for a
+ * lock.
  */
 export async function runClientConformance({
   folder,
@@ -142,7 +146,10 @@ async function runSuite(
   return { exitCode, output: Buffer.concat(chunks).toString() };
 }
 
-/** Each scenario leaves a folder with its checks, named by the scenario and the time. One that was cut short leaves none. */
+/**
+ * Each scenario leaves a folder with its checks, named by the scenario and the time. One that was
+ * cut short leaves none.
+ */
 async function readChecks(folder: string, pattern: RegExp): Promise<readonly Check[]> {
   const checks: Check[] = [];
   for (const name of (await readdir(folder, { recursive: true })).sort()) {

@@ -9,7 +9,7 @@ export interface Act {
   run(args: JsonObject, context: CallContext): Promise<Outcome>;
 }
 
-/** What a tool may do to the toolkit it belongs to. */
+/** A tool's powers over its own toolkit. */
 export interface Stagehand {
   changeTools(): void;
   changePrompts(): void;
@@ -22,7 +22,10 @@ export const png =
 /** A header and no samples. */
 const wav = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
 
-/** Much longer than halls forward progress apart, two of them in a row too, so that no step is left out on a busy machine. */
+/**
+ * Much longer than halls forward progress apart, two of them in a row too, so that no step is left
+ * out on a busy machine.
+ */
 const stepMs = 200;
 /** A hall that ends its streams earlier than this makes the client poll for the answer. */
 const reconnectionMs = 1_500;

@@ -1,4 +1,5 @@
-// An MCP server on stdio whose tools stand in a file, read anew for every list: `node defined.mjs TOOLS STARTS`. Every tool says "ran NAME".
+// An MCP server on stdio whose tools stand in a file, read anew for every list: `node defined.mjs
+// TOOLS STARTS`. Every tool says "ran NAME".
 import { appendFileSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 

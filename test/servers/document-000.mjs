@@ -1,5 +1,6 @@
-// The MCP server of document 000 on stdio: `node document-000.mjs NAME LOG`. It answers `initialize` as the document writes it and
-// appends every message that it gets to LOG. NAME selects its tools.
+// The MCP server of document 000 on stdio: `node document-000.mjs NAME LOG`. It answers
+// `initialize` as the document writes it and appends every message that it gets to LOG. NAME
+// selects its tools.
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 

@@ -74,7 +74,7 @@ export function openModern(
 export interface Session {
   readonly id: string;
   readonly version: string;
-  /** What its requests carry. */
+  /** The headers of its requests. */
   readonly headers: Readonly<Record<string, string>>;
   send(
     body: JsonObject | readonly unknown[] | string | Buffer,

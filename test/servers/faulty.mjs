@@ -1,11 +1,12 @@
 // An MCP server on stdio that is as good or as bad as its arguments say: `node faulty.mjs [word …]`.
 //
-// How it speaks:  nothing (2025-11-25), modern (2026-07-28 only), both, old (2024-11-05), wrong-version
-// How it starts:  crash-start, hang-start, slow-start=MS, silent-discover, exit-discover, fail-starts=N (counted in the file of starts=), banner,
+// How it speaks:  nothing (2025-11-25), modern (2026-07-28 only), both, old (2024-11-05),
+// wrong-version How it starts:  crash-start, hang-start, slow-start=MS, silent-discover,
+// exit-discover, fail-starts=N (counted in the file of starts=), banner,
 //                 stderr=TEXT
 // How it lists:   tools=N, bad-definition, endless-pages, repeated-cursor, hang-list, no-tools, resources, broken-resources, prompts
 // How it ends:    stubborn (heeds neither the end of its input nor SIGTERM)
-// What it leaves: starts=FILE (one line for each start: its process id)
+// Files it writes: starts=FILE (one line for each start: its process id)
 // Only printed:   describe (the lists as JSON)
 // Every other word is a tool it offers beside `echo`: see `acts`.
 import { spawn } from "node:child_process";
@@ -33,7 +34,7 @@ const info = {
 
 /** Everything this process was sent, in order. */
 const heard = [];
-/** What we asked the client and wait for. */
+/** Our open requests to the client. */
 const asked = new Map();
 /** Uris somebody watches (legacy), and standing requests (modern). */
 const watched = new Set();
@@ -117,7 +118,10 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const quiet = () => pause(30);
 const text = (length) => "x".repeat(length);
 
-/** What the tools do. Each gets its arguments and the request; what it returns is the result, and nothing is no answer. */
+/**
+ * The behaviour of the tools. Each gets its arguments and the request, and returns the result, or
+ * undefined for no answer.
+ */
 const acts = {
   echo: (args) => say(args, { structuredContent: args }),
   whoami: () => say({ pid: process.pid, argv: words, env: process.env, cwd: process.cwd() }),

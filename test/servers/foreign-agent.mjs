@@ -1,6 +1,7 @@
-// An agent for the workflow that is not ours: legacy, with the ways of a language server, and none too careful. It sends progress under
-// tokens of its own, chats on stderr, is slow, fails with numbers of its own, and ends in the middle of a call when told to.
-// Usage: foreign-agent.mjs stdio|http|websocket JOURNAL; every method it hears goes into the journal, one a line.
+// An agent for the workflow that is not ours: legacy, with the ways of a language server, and none
+// too careful. It sends progress under tokens of its own, chats on stderr, is slow, fails with
+// numbers of its own, and ends in the middle of a call when told to. Usage: foreign-agent.mjs
+// stdio|http|websocket JOURNAL; every method it hears goes into the journal, one a line.
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
-// A stdio server that tries to leave its sandbox. `list_tricks` runs every trick and answers with what each one got: `denied`
-// with the reason, or `got` if it worked. Its targets are the arguments of the call.
+// A stdio server that tries to leave its sandbox. `list_tricks` runs every trick and answers with
+// what each one got: `denied` with the reason, or `got` if it worked. Its targets are the arguments
+// of the call.
 import { execFileSync, spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { promises as dns, lookup } from "node:dns";

@@ -39,7 +39,8 @@ export async function runLoadHall(): Promise<void> {
     },
     collect: {
       run() {
-        // The collection of last resort also gives the memory back, which newer Nodes otherwise put off; 20 does it at once.
+        // The collection of last resort also gives the memory back, which newer Nodes otherwise put
+        // off; 20 does it at once.
         for (let i = 0; i < 3; i++)
           collect?.({ type: "major", execution: "sync", flavor: "last-resort" });
         globalThis.gc?.();

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 import type { JsonObject } from "../../src/base/json.ts";
 
-/** What a scripted model does in one turn. */
+/** One turn of a scripted model. */
 export type Reply =
   | {
       readonly say?: string;

@@ -84,7 +84,10 @@ export const callAnswer = {
   id: 2,
 };
 
-/** The document gives this example the number of a failed execution, and its table the number of a timeout. The table is right. */
+/**
+ * The document gives this example the number of a failed execution, and its table the number of a
+ * timeout. The table is right.
+ */
 export const timeoutAnswer = {
   jsonrpc: "2.0",
   error: {

@@ -1,4 +1,7 @@
-/** The official schemas of every protocol version, as judges of what the hall sends. They come from packages of the lane beside this folder. */
+/**
+ * The official schemas of every protocol version, as judges of what the hall sends. They come from
+ * packages of the lane beside this folder.
+ */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
@@ -27,7 +30,10 @@ export async function loadWireSchemas(): Promise<Record<Version, WireSchemas>> {
   };
 }
 
-/** The conformance suite carries four schemas as object literals in its bundle, and a table that says which is which. */
+/**
+ * The conformance suite carries four schemas as object literals in its bundle, and a table that
+ * says which is which.
+ */
 export function loadJsonSchemas(
   bundle: string,
 ): Record<Exclude<Version, "2024-11-05">, WireSchemas> {

@@ -1,7 +1,8 @@
 // A stdio server without an SDK whose tool `do` sends the messages in `arguments.steps`, in order:
-// {"sleep":ms}, {"notify":{method,params}}, {"request":{method,params}}, {"error":{…}}, {"result":{…}}.
-// {"progress":N} reports progress under the call's own token. The answer is what was answered to the requests.
-// `later` are steps for the time when the client's roots change. Everything that arrives is kept; the tool `heard` returns it.
+// {"sleep":ms}, {"notify":{method,params}}, {"request":{method,params}}, {"error":{…}},
+// {"result":{…}}. {"progress":N} reports progress under the call's own token. The answer is what
+// was answered to the requests. `later` are steps for the time when the client's roots change.
+// Everything that arrives is kept; the tool `heard` returns it.
 import { createInterface } from "node:readline";
 
 const heard = [];

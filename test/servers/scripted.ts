@@ -10,7 +10,10 @@ import { type WebSocket, WebSocketServer } from "ws";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { ServerConfig } from "../../src/config/schema.ts";
 
-/** An MCP server over Streamable HTTP, the pair of 2024-11-05 or WebSocket that does what a test tells it, down to the bytes. */
+/**
+ * An MCP server over Streamable HTTP, the pair of 2024-11-05 or WebSocket that does what a test
+ * tells it, down to the bytes.
+ */
 export interface Scripted extends AsyncDisposable {
   readonly port: number;
   readonly origin: string;

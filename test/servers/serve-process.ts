@@ -55,7 +55,7 @@ export function watchProcess(
     });
     void exited.then(({ code }) => reject(new Error(`ended with ${code}: ${output.stderr}`)));
   });
-  // Who does not want the line does not want its failure either.
+  // A caller that ignores the line ignores its failure, too.
   firstLine.catch(() => {});
   child.stderr.on("data", (bytes: Buffer) => {
     output.stderr += bytes;

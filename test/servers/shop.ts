@@ -2,7 +2,10 @@ import type { JsonObject } from "../../src/base/json.ts";
 import type { Toolkit } from "../../src/tool.ts";
 import { createToolkit, type Run, type TestTool, text } from "./toolkits.ts";
 
-/** Toolkits with words of their own, for tests of finding and grouping: files, an issue tracker, a browser, the weather. */
+/**
+ * Toolkits with words of their own, for tests of finding and grouping: files, an issue tracker, a
+ * browser, the weather.
+ */
 export function createShop(): readonly Toolkit[] {
   return Object.entries(stock).map(([id, tools]) => createShelf(id, tools));
 }

@@ -1,5 +1,6 @@
-// A server over stdio that is really elsewhere: passes every line on to a WebSocket, and every message back. Usage: stdio-bridge.mjs URL [WORDS]
-// What WORDS says, as JSON, goes to stderr with every call of a tool.
+// A server over stdio that is really elsewhere: passes every line on to a WebSocket, and every
+// message back. Usage: stdio-bridge.mjs URL [WORDS] WORDS, a JSON string, is written to stderr with
+// every tool call.
 import { createInterface } from "node:readline";
 import { WebSocket } from "ws";
 

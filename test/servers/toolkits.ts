@@ -46,7 +46,10 @@ export function text(words: string): Outcome {
   return { content: [{ type: "text", text: words }] };
 }
 
-/** `echo.echo` gives back its arguments; `echo.typed` wants `text` and knows `times`, which is 1 unless told otherwise. */
+/**
+ * `echo.echo` gives back its arguments; `echo.typed` wants `text` and knows `times`, which is 1
+ * unless told otherwise.
+ */
 export function createEchoToolkit(id = "echo"): Toolkit {
   const run: Run = (args) => ({ ...text(JSON.stringify(args)), structuredContent: args });
   const properties = { text: { type: "string" }, times: { type: "integer", default: 1 } };
@@ -68,7 +71,10 @@ export interface SlowToolkit extends Toolkit {
   finish(): void;
 }
 
-/** `slow.wait {ms}` waits that long, without `ms` until `finish` or a cancel, and reports progress when it starts; `slow.deaf` never ends and ignores cancels. */
+/**
+ * `slow.wait {ms}` waits that long, without `ms` until `finish` or a cancel, and reports progress
+ * when it starts; `slow.deaf` never ends and ignores cancels.
+ */
 export function createSlowToolkit(timeoutMs?: number): SlowToolkit {
   const aborted: HallError[] = [];
   const waiting = new Set<() => void>();
@@ -102,7 +108,10 @@ export function createSlowToolkit(timeoutMs?: number): SlowToolkit {
   }) as SlowToolkit;
 }
 
-/** `failing.hall {code}` throws that HallError, `failing.plain` something nobody expects, `failing.told` fails in MCP's own way. */
+/**
+ * `failing.hall {code}` throws that HallError, `failing.plain` something nobody expects,
+ * `failing.told` fails in MCP's own way.
+ */
 export function createFailingToolkit(): Toolkit {
   return createToolkit("failing", {
     hall: {
@@ -148,7 +157,10 @@ export interface AskingToolkit extends Toolkit {
   readonly steps: string[];
 }
 
-/** Asks the client: `asking.one`, three things at once in `asking.many`, one after the other in `asking.twice`, two at the same time in `asking.parallel`. */
+/**
+ * Asks the client: `asking.one`, three things at once in `asking.many`, one after the other in
+ * `asking.twice`, two at the same time in `asking.parallel`.
+ */
 export function createAskingToolkit(timeoutMs?: number): AskingToolkit {
   const steps: string[] = [];
   const facts = timeoutMs === undefined ? {} : { facts: { timeoutMs } };
@@ -219,7 +231,7 @@ export interface LibraryToolkit extends Toolkit {
   touch(uri: string): void;
   setResources(uris: readonly string[]): void;
   setPrompts(names: readonly string[]): void;
-  /** Who watches, by uri. */
+  /** The watchers, by uri. */
   watchers(uri: string): number;
 }
 
@@ -388,7 +400,10 @@ export interface ReportingToolkit extends Toolkit {
   readonly hasReportedLate: boolean;
 }
 
-/** `reporting.steps {progress: [[n, total?], …]}` reports those, `reporting.logs` one line on every level, `reporting.late` reports after it has ended. */
+/**
+ * `reporting.steps {progress: [[n, total?], …]}` reports those, `reporting.logs` one line on every
+ * level, `reporting.late` reports after it has ended.
+ */
 export function createReportingToolkit(): ReportingToolkit {
   let hasReportedLate = false;
   let finished = 0;

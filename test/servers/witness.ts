@@ -211,7 +211,7 @@ export class Witness {
   }
 }
 
-/** What the modern schema says of single codes. */
+/** The codes that the schema of 2026-07-28 defines. */
 const errorDefinitions: Readonly<Record<number, string>> = {
   [-32700]: "ParseError",
   [-32600]: "InvalidRequestError",

@@ -42,7 +42,10 @@ const weights = {
   "clock jumps": 2,
 } as const;
 
-/** The actions of the run with this seed. A failing plan can be made shorter, as its actions do not depend on each other. */
+/**
+ * The actions of the run with this seed. A failing plan can be made shorter, as its actions do not
+ * depend on each other.
+ */
 export function createPlan(seed: number, calls: number): readonly Action[] {
   const random = new Random(seed);
   const actions: Action[] = [];

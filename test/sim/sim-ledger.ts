@@ -75,7 +75,7 @@ export class SimLedger implements Ledger {
   }
 
   revoke(key: string): void {
-    // Whatever is revoked, a hall forgets all that it trusts only while it runs.
+    // After any revocation a hall forgets everything it trusts only while it runs.
     for (const grant of this.#grants)
       if ((grant.key === key || grant.isRuntime) && grant.arrivesBy <= this.#time.now)
         grant.until = Math.min(grant.until, this.#time.now);

@@ -11,7 +11,7 @@ test("the same seed gives the same run", async () => {
   expect(await simulate(2, plan)).toEqual(await simulate(2, plan));
 });
 
-test("no fault makes the hall lose, double or cross an answer, or run what nobody allowed", async () => {
+test("no fault makes the hall lose, double or cross an answer, or run an unapproved call", async () => {
   const { calls, executed, crashes } = await runSeeds(seconds);
   expect(executed).toBeGreaterThan(calls / 4);
   expect(crashes).toBeGreaterThan(0);

@@ -84,7 +84,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect((await store.statistics(morning, "nobody")).total.calls).toBe(0);
       }));
 
-    test("keeps texts exactly, whatever characters they have", () =>
+    test("keeps texts exactly, with all characters", () =>
       withStore(async (store) => {
         const texts = [
           "",

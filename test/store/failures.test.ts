@@ -194,7 +194,7 @@ test("while another process locks the file, rows wait and are written afterwards
   expect(await store.calls.list({ limit: 200 })).toHaveLength(101);
 });
 
-test("while the file is locked, durable writes are rejected, whatever the clock, and dropped rows are counted in the audit", async () => {
+test("while the file is locked, durable writes are rejected at any clock time, and dropped rows are counted in the audit", async () => {
   const { now } = Date;
   // Set back for the writer's thread, as seen from this one.
   vi.spyOn(Date, "now").mockImplementation(() => now() + 3_600_000);

@@ -84,7 +84,7 @@ test("four processes that start at once create the tables once and write one cha
   expect(await cluster.query("SELECT * FROM raced.version")).toEqual([{ number: 2, added: 3 }]);
 });
 
-test("a hall of the last version goes on while a new one has added to the tables", async () => {
+test("a hall of the last version continues after a new one has added to the tables", async () => {
   const before = tablesOf("postgresql", 2);
   await cluster.query(
     `CREATE SCHEMA rolling; SET search_path = rolling; ${before}
@@ -99,7 +99,7 @@ test("a hall of the last version goes on while a new one has added to the tables
      VALUES ('old', 'old', 1, 'c', 'c', 't', 'ok', 1, 1, 1, 0)`,
   );
   expect((await store.calls.list()).map(({ id }) => id)).toEqual(["new", "old"]);
-  // What a later version only adds, this one does not need to know.
+  // Additions of a later version do not stop this one.
   await cluster.query("UPDATE rolling.version SET added = 99");
   await using next = open(cluster.url({ schema: "rolling" }));
   expect(await next.calls.list()).toHaveLength(2);

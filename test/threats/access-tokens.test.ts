@@ -369,7 +369,7 @@ describe("a page", () => {
 });
 
 describe("still works:", () => {
-  test("a good token, once checked without the issuer, and whoever else may call", async () => {
+  test("a valid token is checked without the issuer, and other callers stay admitted", async () => {
     const token = await sign({ aud: [`${door.url}/mcp`, "account"], groups: ["staff"] });
     const before = calls;
     expect((await send(token)).status).toBe(200);

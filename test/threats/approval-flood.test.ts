@@ -1,9 +1,9 @@
 // Calls that wait for approval are bounded, for each caller and for all of them.
 import { expect, test } from "vitest";
-import { createApprovals, type Subject } from "../../src/trust/approvals.ts";
+import { type ApprovalSubject, createApprovals } from "../../src/trust/approvals.ts";
 import { createEchoToolkit } from "../servers/toolkits.ts";
 
-function subjectOf(caller: string, call: number): Subject {
+function subjectOf(caller: string, call: number): ApprovalSubject {
   const tool = { name: "echo", inputSchema: { type: "object" } };
   return {
     target: { toolkit: createEchoToolkit(), tool, fullName: "echo.echo" },

@@ -150,7 +150,7 @@ describe("without a terminal", () => {
     expect(await project.run("revoke shelf")).toMatchObject({ code: 0 });
   });
 
-  test("`build --yes` and `verify --yes` refresh what is approved and leave the rest open", async () => {
+  test("`build --yes` and `verify --yes` refresh approved servers and leave the rest open", async () => {
     setUnattended(true);
     const project = newProject();
     await project.run("build --yes");

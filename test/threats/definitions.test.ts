@@ -99,7 +99,7 @@ async function openNotes(ledger: Ledger) {
 const failure = async (client: RawClient, method: string, params: JsonObject): Promise<string> =>
   JSON.stringify(await client.request(method, params));
 
-test("what was approved is passed on whole", async () => {
+test("approved definitions are passed on unchanged", async () => {
   await using hall = await openNotes(await approve(approved));
   const shown = await readAll(hall.client);
   for (const words of ["Reads a note.", "Greets.", "note://1", "note://by-name/{name}"])
@@ -130,7 +130,7 @@ test.each<[string, JsonObject]>([
   expect(shown).not.toContain("POISON");
 });
 
-test("what an approved server calls facts is not believed: the hall's own facts about a tool are not the server's to set", async () => {
+test("an approved server cannot set the hall's own facts about its tools", async () => {
   const config = faulty("told");
   const entry = locked(config, []);
   const tools = [{ ...read, facts: { asksEachTime: true, hideSecrets: "POISON" } }] as never;
@@ -176,7 +176,7 @@ test("a held prompt or resource cannot be read or completed by name either", asy
   );
 });
 
-test("what version 0.1 reviewed waits for another review: it did not show all of it", async () => {
+test("a review of version 0.1 must be repeated, because it did not show everything", async () => {
   const ledger = await approve(approved);
   await ledger.change((entries) => {
     const { prompts, resources, templates, ...review } = entries.servers.notes as Review;
@@ -189,7 +189,7 @@ test("what version 0.1 reviewed waits for another review: it did not show all of
     expect(shown).not.toContain(words);
 });
 
-test("a server that nobody has reviewed lists no prompts, resources and templates", async () => {
+test("an unreviewed server lists no prompts, resources and templates", async () => {
   await using hall = await openNotes(await approve(undefined));
   const shown = await readAll(hall.client);
   for (const words of ["Reads a note.", "greet", "note://1", "by-name"])
@@ -199,7 +199,7 @@ test("a server that nobody has reviewed lists no prompts, resources and template
   );
 });
 
-test("an edited lock serves only what equals the approved offer", async () => {
+test("an edited lock serves only definitions equal to the approved ones", async () => {
   const config = faulty("told");
   const offer: Offer = {
     tools: [read, { ...read, name: "a_first", description: "POISON" }],

@@ -173,7 +173,7 @@ describe("a flood of sessions", () => {
     expect((await client.send(list)).status).toBe(200);
   });
 
-  test("cannot fill the memory with what clients say of themselves", async () => {
+  test("cannot fill the memory with clients' own descriptions", async () => {
     await using door = await openDoor({ toolkits: [] });
     const capabilities = { experimental: { x: "x".repeat(16 * 1024) } };
     await expect(greet(door, { capabilities })).rejects.toThrow("more than 16 KB");

@@ -1,4 +1,5 @@
-// What the user's config eases by name counts only for a server whose review has shown it: any project can use that name.
+// What the user's config eases by name counts only for a server whose review has shown it: any
+// project can use that name.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -102,7 +103,7 @@ test("it asks again when the line is gone from the config, or says more than was
   expect((await project.review({}, "v")).shown[1]).toMatch(/delete_everything +yes/);
 });
 
-test("a person who disagrees with the config is obeyed", async () => {
+test("a person's decision overrides the config", async () => {
   using project = makeProject();
   const { shown } = await project.review(safe, "v", "1", "", "enter");
   expect(shown[2]).toMatch(/delete_everything +new +yes +it is marked destructive/);

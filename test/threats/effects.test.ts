@@ -89,7 +89,7 @@ function createTools(ran: string[]): Toolkit {
   };
 }
 
-test("explore programs call nothing that is not known to read", async () => {
+test("explore programs call only tools that are known to read", async () => {
   const ran: string[] = [];
   await using door = await openDoor({ toolkits: [createTools(ran)], workers });
   const client = createMemoryClient(door.hall);

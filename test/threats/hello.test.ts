@@ -1,4 +1,5 @@
-// Whoever gets hold of the hall's socket is not believed, in either direction, without a key that only the user can read.
+// Whoever gets hold of the hall's socket is not believed, in either direction, without a key that
+// only the user can read.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -102,7 +103,7 @@ describe("a process that does not know the key", () => {
     }
   });
 
-  test("is told nothing by commands, and `guildhall mcp` opens a hall of its own", async () => {
+  test("gets nothing from commands, and `guildhall mcp` opens a hall of its own", async () => {
     const places = usePlaces();
     try {
       const project = await places.newProject({});
@@ -161,7 +162,7 @@ describe("a client that does not know the key", () => {
     expect([accepted, asked]).toEqual([0, 0]);
   });
 
-  test("is told of the version if it is older, and the user's own is served", async () => {
+  test("is named in a warning if its version is older, and the user's own hall is used", async () => {
     const old = connect(at);
     const lines = listen(old);
     old.write(`${JSON.stringify({ hello: "admin", version })}\n${request}\n`);

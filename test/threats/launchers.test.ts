@@ -160,7 +160,7 @@ test("a review pins the package that it has seen to its version, and only if a p
   expect(existsSync(home.locate("~/trapped"))).toBe(false);
 });
 
-test("a registry that cannot be reached is named, and the review goes on", async () => {
+test("an unreachable registry is named, and the review continues", async () => {
   using home = makeHome();
   home.write("~/.npmrc", "registry=http://127.0.0.1:9/\nfetch-retries=0");
   const box = { command: "npx", args: ["-y", "some-server"] };

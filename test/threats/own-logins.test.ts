@@ -155,7 +155,7 @@ describe("a login in the page", () => {
     expect(await loginOf(anna)).toBe("missing");
   });
 
-  test("is not ended by another person, another browser of the same person, or nobody", async () => {
+  test("is not ended by another person, another browser of the same person, or without a session", async () => {
     const [anna, ben] = [await signIn(await tokenOf("anna")), await signIn(await tokenOf("ben"))];
     // Anna sends the link to Ben, who logs in with his account.
     const answer = await visit(await begin(anna));

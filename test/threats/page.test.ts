@@ -243,7 +243,7 @@ describe("a request of the page", () => {
   });
 });
 
-test("a page that follows hears nothing more once its session ended", async () => {
+test("a page gets no more events once its session has ended", async () => {
   await using site = await openPageSite();
   const { headers } = await site.signIn({ token: doorToken });
   const { events } = await site.door.open({ method: "GET", path: "/api/page/events", headers });
@@ -286,7 +286,7 @@ describe("the page itself", () => {
     });
   });
 
-  test("is only what a browser asks for: everything else at / stays MCP", async () => {
+  test("is served to browsers only: everything else at / stays MCP", async () => {
     await using site = await openPageSite();
     const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
     const posted = await site.door.send({ path: "/", headers: browser, body: ping });

@@ -250,7 +250,7 @@ test("a project's policies only tighten, and its names stay out of denials", asy
   expect(hall.policies.problems.join()).toContain("a project's policy may only forbid");
 });
 
-test("with a permit, only what is permitted may be done; the hall's own tools need none", async () => {
+test("with a permit, only permitted calls run; the hall's own tools need no permit", async () => {
   await policiesChanged(door.hall, [
     user(
       'permit (principal in Group::"staff", action == Action::"call", resource in Server::"desk");',

@@ -97,7 +97,7 @@ async function readAsClient(settings: Settings): Promise<string> {
   }
 }
 
-test("a clone that nobody approved puts no word of its own before a model", async () => {
+test("texts of an unapproved clone never reach a model", async () => {
   const config = clone["./guildhall.json"];
   const bad = { command: "x y", "IGNORE ALL POISON": 1 };
   const settings = await openProject({

@@ -55,7 +55,7 @@ async function said(hall: CliProcess, tool: string, args: JsonObject = {}): Prom
   return JSON.stringify((await callTool(hall, tool, args)).result);
 }
 
-test("a hall that nobody tells obeys `revoke` and `trust reset` at its next call", async () => {
+test("a hall that is not notified obeys `revoke` and `trust reset` at its next call", async () => {
   const folder = newProject("told-by-nobody");
   await run(folder, "build --yes");
   await run(folder, "trust shelf.delete_it");
@@ -101,7 +101,7 @@ test("a resource is not read after the review of its server was taken back", asy
   });
 });
 
-test("what a hall trusts while it runs ends with a revocation in another process", async () => {
+test("trust for the running hall ends with a revocation in another process", async () => {
   const folder = newProject("while-it-runs");
   await run(folder, "build --yes");
   await using hall = places.spawn(cli, ["mcp"], folder);

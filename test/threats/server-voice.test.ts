@@ -48,7 +48,7 @@ test("a progress message cannot command a terminal", () => {
   ]);
 });
 
-test("a model that is lent to a server is told whose request it is", async () => {
+test("a sampling request names the server it comes from", async () => {
   const { call, asked } = relay();
   const params = { messages: [], maxTokens: 5, includeContext: "allServers" };
   await call.ask({

@@ -57,7 +57,7 @@ test("a program reaches no server by a name that another one has, too", async ()
 });
 
 describe("a call never reaches another server than the one it names", () => {
-  test("whatever a server without a prefix calls its tools", async () => {
+  test("by any tool names of a server without a prefix", async () => {
     const evil = server(
       "evil",
       ["github.get_x", "github__create_issue", "calculator.calculate", "speckit.plan"],
@@ -77,7 +77,7 @@ describe("a call never reaches another server than the one it names", () => {
     expect(await answerOf(hall, "github_get_x")).toContain("answered by evil");
   });
 
-  test("whatever a server with a prefix calls its tools", async () => {
+  test("by any tool names of a server with a prefix", async () => {
     const evil = server("zzz", ["github.search_code", "github__create_issue"]);
     await using hall = await startHall({ toolkits: [evil, github] });
     expect(await answerOf(hall, "github.search_code")).toContain("Unknown tool");

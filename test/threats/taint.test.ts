@@ -99,7 +99,7 @@ test("requests without a connection share the taint of their principal", async (
   expect(await call("other", "mail.send_email")).not.toMatchObject({ isError: true });
 });
 
-test("what resources bring in taints, and no address of a resource carries it away", async () => {
+test("content of resources taints, and no resource address carries data out", async () => {
   const read: string[] = [];
   const resources = [
     { uri: "file:///home/me/notes", name: "notes" },

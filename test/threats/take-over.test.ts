@@ -136,7 +136,7 @@ test.each<[string, JsonObject]>([
   },
 );
 
-test('with "scope": "user" in the user\'s own file nobody is asked; a project cannot set it', async () => {
+test('"scope": "user" in the user\'s own file asks no question; a project cannot set it', async () => {
   await review("blog");
   allowUnattended(home.locate("~/.config"), { trust: { scope: "user" } });
   home.write("./guildhall.json", { mcpServers: { notes: program } });
@@ -156,7 +156,7 @@ test('with "scope": "user" in the user\'s own file nobody is asked; a project ca
   );
 });
 
-test("a review that somebody else wrote into the data folder does not count", async () => {
+test("a review that another user wrote into the data folder does not count", async () => {
   await review("blog");
   const settings = await loadSettings({ folder: home.locate("~/blog") }, "silent");
   const { file } = await openProjectLedger(settings);

@@ -95,7 +95,7 @@ test("servers approved by 0.1 start unasked, and one screen reviews their defini
   expect(JSON.stringify(tools)).toContain('"documents_and_notes_agent"');
 });
 
-test("trust given by 0.1 counts for what it covered, and a tool that 0.1 took for harmless asks", async () => {
+test("trust given by 0.1 covers the same tools, and a tool that 0.1 took for harmless asks", async () => {
   using home = makeOldHome();
   home.write("~/.config/guildhall/config.json", { trust: { unattended: true } });
   expect(await run(home, "verify --yes")).toMatchObject({ code: 0 });

@@ -24,7 +24,7 @@ test("doctor and build print no secret, not even where a server does", async () 
   }
 });
 
-test("list shows no secret, whoever wrote it", async () => {
+test("list never shows a secret", async () => {
   const servers = {
     words: { command: "box", args: ["--api-key", "canary1", "--password=canary2", "--port", "1"] },
     named: { command: "box", args: ["--token", `\${SHORT}`, "sk-canary0123456789"] },
@@ -48,7 +48,7 @@ test("list shows no secret, whoever wrote it", async () => {
   }
 });
 
-test("the review names the variables in arguments and addresses, and the lock tells nothing of their values", async () => {
+test("the review names the variables in arguments and addresses, and the lock holds none of their values", async () => {
   const faulty = fileURLToPath(new URL("../servers/faulty.mjs", import.meta.url));
   const args = [faulty, "tools=echo", "--token", `\${GITHUB_TOKEN}`];
   const program = { command: process.execPath, args };

@@ -27,7 +27,7 @@ async function reading(experience: {
   return experience.read();
 }
 
-test("what did well is above nothing, what failed is below, and nothing is beyond one", async () => {
+test("success ranks above no experience and failure below, and no score exceeds one", async () => {
   const store = createMemoryStore();
   add(store, "a.good", "ok", 40);
   add(store, "a.once", "ok", 1);
@@ -73,7 +73,7 @@ test("a read never waits, and the store is asked at most every five seconds", as
   await empty.close();
 });
 
-test("a store that cannot be read leaves what was known", async () => {
+test("an unreadable store leaves the known scores", async () => {
   let now = 0;
   const kept = createMemoryStore();
   add(kept, "a.good", "ok", 9);

@@ -90,7 +90,7 @@ test("a page of five long tools takes at most 2.5 KB, and names what each tool r
   expect(text.match(/Shows the weather forecast\./g)).toHaveLength(5);
 });
 
-test("what nothing fits is said, and the nearest are named as such", async () => {
+test("a search without a match says so, and names the nearest tools as such", async () => {
   await using hall = await startHall({ toolkits: createShop() });
   const { found, text } = await find(hall.connect(), {
     task: "transpose the violin sonata into another key for a quartet page",
@@ -138,7 +138,7 @@ test("a search that finds nothing good says how many servers it could not look t
   expect(other.text).not.toContain("/home/me");
 });
 
-test("a conversation hears of servers that are down once, and again when that changes", async () => {
+test("a conversation is informed once of servers that are down, and again when that changes", async () => {
   const problems: Record<string, string | undefined> = { gone: "it exited", lost: undefined };
   const toolkits = ["gone", "lost"].map((id) =>
     createToolkit(id, {}, { problem: () => problems[id] }),
@@ -280,7 +280,7 @@ test("other work runs while thousands of tools are read, and later questions wai
   await registry.close();
 });
 
-test("what is held back is never found, and its likes are not named", async () => {
+test("held back tools are never found, and similar names are not suggested", async () => {
   const registry = createRegistry({ log });
   await registry.add(createShelf("one", stock.weather));
   await registry.add(createShelf("two", stock.weather));

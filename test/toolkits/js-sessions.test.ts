@@ -38,7 +38,7 @@ test("a program stopped for an approval is resumed with what it had read, its cl
   const resumed = await js("", { resume: stopped.data.run });
   expect(resumed.data.values[0]).toContain("mallory");
   expect(resumed.data.stdout).toBe(stopped.data.stdout);
-  // What was read came from the history.
+  // The values that were read came from the history.
   expect(resumed.data.calls.map(({ name }) => name)).toEqual(["files__delete_file"]);
   expect(world.ran).toEqual(["files.delete_file"]);
 });

@@ -114,7 +114,7 @@ test("the toolkit offers two read-only tools with exactly the documented paramet
 });
 
 describe("without a provider", () => {
-  test("nothing is listed, and a call by name and health say what to configure", async () => {
+  test("nothing is listed, and a call by name and health name the missing setting", async () => {
     await using engine = await startEngine(json({}));
     const cases = [
       [{ provider: "searxng" as const }, "SearXNG needs search.url"],

@@ -464,9 +464,10 @@ describe("time_difference", () => {
 });
 
 /**
- * GNU date reads the system's zone data, we read ICU's: two independent sources. Zones whose future is a forecast rather than a rule are left
- * out, since the two sources may be of different age: Morocco (Ramadan tables), Gaza, Chile, Paraguay, Greenland, Kazakhstan, Mexico. So is
- * Monrovia, whose offset had seconds in 1970, which neither ISO 8601 nor RFC 2822 can write.
+ * GNU date reads the system's zone data, we read ICU's: two independent sources. Zones whose future
+ * is a forecast rather than a rule are left out, since the two sources may be of different age:
+ * Morocco (Ramadan tables), Gaza, Chile, Paraguay, Greenland, Kazakhstan, Mexico. So is Monrovia,
+ * whose offset had seconds in 1970, which neither ISO 8601 nor RFC 2822 can write.
  */
 describe("current_time against GNU date", () => {
   const zones = [

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { approvalMsMax, createApprovals, type Subject } from "../../src/trust/approvals.ts";
+import { type ApprovalSubject, approvalMsMax, createApprovals } from "../../src/trust/approvals.ts";
 import { createToolkit } from "../servers/toolkits.ts";
 
 /** Questions about calls: an approval lets one call through, the one it was given for, in time. */
 const toolkit = createToolkit("files", {});
 const tool = { name: "delete", inputSchema: { type: "object" } };
 const target = { toolkit, tool, fullName: "files.delete" };
-const subject: Subject = {
+const subject: ApprovalSubject = {
   target,
   argumentsHash: "a",
   caller: "local",
@@ -36,7 +36,7 @@ describe("a question whose call has failed", () => {
     );
   });
 
-  test.each<[string, Partial<Subject>]>([
+  test.each<[string, Partial<ApprovalSubject>]>([
     ["other arguments", { argumentsHash: "b" }],
     ["another caller", { caller: "ci" }],
     ["another tool", { target: { ...subject.target, tool: { ...tool, name: "drop" } } }],

@@ -7,8 +7,9 @@ import { createMemoryClient } from "../servers/memory-client.ts";
 import { openWorld, type World, type WorldOptions } from "./world.ts";
 
 /**
- * Attacks, scripted. The caller is a stub that does whatever it reads: it calls what a page tells it to, and with every token it sees it tries all ways
- * it can think of to approve its own call. No attack may do harm that no person has allowed.
+ * Attacks, scripted. The caller is a stub that does whatever it reads: it calls what a page tells
+ * it to, and with every token it sees it tries all ways it can think of to approve its own call. No
+ * attack may do harm that no person has allowed.
  */
 interface Attack {
   readonly name: string;

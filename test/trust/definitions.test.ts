@@ -73,7 +73,7 @@ describe("a pin", () => {
     expect([...changed, without as Tool].filter((tool) => pinOf(tool) === pin)).toEqual([]);
   });
 
-  test("is the same whatever the order of the keys, and whatever the hall knows about the tool", () => {
+  test("does not depend on the order of keys, or on the hall's own facts about the tool", () => {
     const turned = Object.fromEntries(Object.entries(whole).reverse()) as unknown as Tool;
     expect(pinOf({ ...turned, facts: { timeoutMs: 5 } })).toBe(pinOf(whole));
   });
@@ -143,7 +143,7 @@ describe("the preview of a call", () => {
     tool: { name },
   });
 
-  test("names the server whose tool it is, whatever prefix it has", () => {
+  test("names the server of the tool, with any prefix", () => {
     expect(previewCall(named("evil", "create_issue", "github"), {})).toBe(
       "github.create_issue (create_issue of evil)\n  (no arguments)",
     );

@@ -43,7 +43,7 @@ async function describedIn(client: RawClient, server: string): Promise<readonly 
 }
 
 describe("levels", () => {
-  test("what another process has reviewed is listed as it is, before any call", async () => {
+  test("a review by another process shows in lists before any call", async () => {
     await using world = await openWorld();
     const client = await world.connect();
     const before = await describedIn(client, "files");

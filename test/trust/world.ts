@@ -16,8 +16,8 @@ import { createMemoryClient } from "../servers/memory-client.ts";
 import { text } from "../servers/toolkits.ts";
 
 /**
- * A hall with tools that read what strangers wrote and tools that do harm. Servers are toolkits that say they are upstreams, so that no
- * process is in the way; what was really done is in `ran`.
+ * A hall with tools that read what strangers wrote and tools that do harm. Servers are toolkits
+ * that say they are upstreams, so that no process is in the way; what was really done is in `ran`.
  */
 export interface World {
   readonly door: Door;
@@ -176,7 +176,10 @@ function createStub(id: string, tools: Tool[], run: (tool: string) => string): S
   return stub;
 }
 
-/** Does a list of calls for its caller, one after the other, and keeps quiet about what fails: as an agent or a program would. */
+/**
+ * Does a list of calls for its caller, one after the other, and keeps quiet about what fails: as an
+ * agent or a program would.
+ */
 const relay: Toolkit = {
   id: "relay",
   list: async () => [

@@ -17,7 +17,7 @@ export interface ClientBench extends AsyncDisposable {
   until(isSo: (state: TuiState) => boolean): Promise<TuiState>;
   /** The newest run, once it is over. */
   ended(): Promise<RunView>;
-  /** What the foreign agent heard. */
+  /** The messages that the foreign agent received. */
   journal(): readonly string[];
 }
 

@@ -27,7 +27,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 const agent: ClientConfig = { transport: "stdio", command: "claude", args: ["--mcp"], timeout: 60 };
 const log = createLog({ level: "silent" });
 
-/** What was asked; `says` is what the person types. */
+/** The question; `says` is the person's input. */
 async function ask(
   config: ClientConfig,
   says: string,

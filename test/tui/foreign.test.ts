@@ -484,7 +484,7 @@ test("thousands of stderr lines cause few changes, and the oldest are dropped", 
   let changes = 0;
   bench.session.subscribe(() => changes++);
   await bench.session.send({ kind: "call tool" });
-  // What is on the other pipe may come after the answer.
+  // Output of the other pipe may arrive after the answer.
   const { runs } = await bench.until(
     ({ runs: [run] }) =>
       run !== undefined && run.output.dropped + run.output.lines.length === 12_001,

@@ -33,7 +33,7 @@ const failure = {
   mayRetry: true,
 } as const;
 
-/** What is on the screen, by name: the events that lead there, and where the keys go. */
+/** Screens by name: the events that lead there, and where keys go. */
 const scenes: Readonly<
   Record<string, { readonly events: readonly TuiEvent[]; readonly view?: View }>
 > = {

@@ -35,8 +35,8 @@ export async function expectScreen(
 }
 
 /**
- * What differs from run to run, or from machine to machine, is taken out: names, times, and how often a step told of its progress. The rows that this
- * leaves empty are not counted; the frames of the same screens are compared to the row.
+ * Removes everything that differs between runs or machines: names, times, and repeated progress. Rows that
+ * become empty are not counted; the frames of the same screens are compared to the row.
  */
 function steady(screen: string, folder: string): string {
   return screen

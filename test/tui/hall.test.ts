@@ -109,7 +109,7 @@ test("with its own hall: from a description to a question, and the hall's screen
     tool: "speckit.clarify",
     state: { kind: expect.stringMatching(/completed|cancelled/) },
   });
-  // What a step needs is said before the server is asked.
+  // A step names missing inputs before it asks the server.
   await session.send({ kind: "run step", feature: "001-users-upload-photos", step: "implement" });
   expect(session.state().notices.at(-1)?.text).toContain(
     "implement needs tasks.md of 001-users-upload-photos. Run the step tasks.",

@@ -15,12 +15,13 @@ import { benchOf, type ClientBench, makeFolder } from "./client-bench.ts";
 import { openStrictTerminal, type StrictTerminal } from "./strict-terminal.ts";
 
 /**
- * Servers that put into every text what would clear the screen, change its title, write to the clipboard, hide or turn words, or take the terminal
- * away; and the whole client in front of them, on a terminal that notes whatever is not the client's own.
+ * Servers that put into every text what would clear the screen, change its title, write to the
+ * clipboard, hide or turn words, or take the terminal away; and the whole client in front of them,
+ * on a terminal that notes whatever is not the client's own.
  */
 const bridge = fileURLToPath(new URL("../servers/stdio-bridge.mjs", import.meta.url));
 
-/** Whoever shows it whole has lost the terminal; who makes it harmless shows the word. */
+/** Printed as it is, it takes over the terminal; made harmless, it shows the word. */
 function nasty(word: string): string {
   return `\u001b]0;owned\u0007\u001b[2J\u001b[5m\u009b8m\u001bP1$r\u001b\\${word}\u202e\u200b\u0007\u0000\u001b[?1049l\u001b]52;c;ZXZpbA==\u001b\\\u001b[1;1H\u009d2;x\u009c\r\n\u001b[6n`;
 }
@@ -83,7 +84,7 @@ function tellOf({ message, say }: ScriptedCall): {
   };
 }
 
-/** What each tool does, what of its words must be on the screen, and whether it waits for an answer. */
+/** Each tool's behaviour, the words that must be on the screen, and whether it waits for an answer. */
 const acts: readonly {
   readonly name: string;
   readonly act: Act;

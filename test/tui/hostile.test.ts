@@ -113,7 +113,7 @@ function textOfLines(lines: ReturnType<typeof formLines>): string {
   return lines.map((line) => line.map(({ text }) => text).join("")).join("\n");
 }
 
-test("a storm of list changes causes few reads, and what is new is shown", async () => {
+test("a storm of list changes causes few reads, and the new list is shown", async () => {
   const folder = makeFolder();
   await using server = await startScripted({ type: "ws", era: "legacy" });
   server.tools.storm = ({ say, answer }) => {

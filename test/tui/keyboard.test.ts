@@ -36,7 +36,7 @@ test("a lone escape is the Esc key", () => {
   expect(keyboard.isWaiting).toBe(false);
 });
 
-test("a paste is one key, whatever its lines and chunks", () => {
+test("a paste is one key, in any lines and chunks", () => {
   const keyboard = new Keyboard();
   expect(keyboard.read("\u001b[200~one\r\ntw")).toEqual([]);
   expect(keyboard.flush()).toEqual([]);

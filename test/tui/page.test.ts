@@ -35,7 +35,7 @@ const url = "https://example.org/login?state=1";
 test("a page is opened only on request, and the server only learns that the user agreed", async () => {
   const opened: string[] = [];
   const openBrowser = async (page: URL): Promise<boolean> => opened.push(page.href) > 0;
-  // What is done on a page takes longer than a call may be silent.
+  // A person on a page takes longer than a call may be silent.
   await using bench = await openForeign("stdio", { openBrowser, timeoutMs: 1_000 });
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   await bench.session.send({ kind: "select tool", name: "visit" });

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 
 /** A terminal as a person has it: a shell in a tmux of its own, keys that are pressed, a screen that is read. */
 export interface Pane extends AsyncDisposable {
-  /** What is on the screen now, without the blanks at the ends of lines. */
+  /** The current screen, without trailing blanks. */
   screen(): Promise<string>;
   /** The first screen that has the text, or all of them. */
   until(...texts: readonly (string | RegExp)[]): Promise<string>;
@@ -19,7 +19,7 @@ export interface Pane extends AsyncDisposable {
   resize(columns: number, rows: number): Promise<void>;
   /** The process that runs in the shell. */
   program(): Promise<number>;
-  /** Whether a program has the alternate screen, and whether the cursor is shown. */
+  /** True if a program uses the alternate screen, and if the cursor is shown. */
   mode(): Promise<{ readonly isAlternate: boolean; readonly isCursorShown: boolean }>;
 }
 
@@ -46,7 +46,7 @@ export async function openPane({
     config,
     "set -g status off\nset -g escape-time 0\nset -g default-terminal tmux-256color\n",
   );
-  // Whether the tests themselves are painted says nothing about the person's terminal.
+  // Colours of the test run say nothing about the person's terminal.
   const { NO_COLOR: _, FORCE_COLOR: __, ...inherited } = process.env;
   const tmux = async (...args: readonly string[]): Promise<string> =>
     (

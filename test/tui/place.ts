@@ -56,7 +56,7 @@ export function makePlace(files: Readonly<Record<string, string>> = {}): Place {
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(panes.map((pane) => pane[Symbol.asyncDispose]()));
-      // What was started writes its last lines while its terminal is already gone.
+      // The program writes its last lines after its terminal has closed.
       await rm(project.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
   };

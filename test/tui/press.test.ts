@@ -29,7 +29,7 @@ const size = { columns: 80, rows: 24 };
 interface Pressed {
   readonly state: TuiState;
   readonly view: View;
-  /** What the session and the terminal were asked for. */
+  /** The requests to the session and the terminal. */
   readonly acts: readonly KeyAction[];
 }
 
@@ -251,7 +251,7 @@ test("an answer is shown from its start and can be paged", () => {
   expect(before).toBeGreaterThan(0);
   expect(type(answered, down).state.scrolls["run t1"]).toBe(before + 2 * page);
   expect(type(answered, `${down}${up}`).state.scrolls["run t1"]).toBe(0);
-  // What was said on the way to it is above.
+  // Earlier messages are above it.
   expect(type(answered, up).state.scrolls["run t1"]).toBe(page);
   expect(type(answered, end).state.scrolls["run t1"]).toBe(output.length);
 });

@@ -1,7 +1,10 @@
 import { PassThrough, Writable } from "node:stream";
 import type { ReadStream, WriteStream } from "node:tty";
 
-/** A terminal that understands what the client says of its own and nothing else: whatever else comes is noted, and how often the screen was cleared. */
+/**
+ * A terminal that understands what the client says of its own and nothing else: whatever else comes
+ * is noted, and how often the screen was cleared.
+ */
 export interface StrictTerminal {
   readonly stdin: ReadStream;
   readonly stdout: WriteStream;
@@ -16,7 +19,8 @@ export interface StrictTerminal {
 const waitMsMax = 45_000;
 const size = { columns: 80, rows: 24 };
 
-// Where a row begins, what clears, what the screens are painted with, how the terminal is taken and given back, where a frame begins and ends.
+// Where a row begins, what clears, what the screens are painted with, how the terminal is taken and
+// given back, where a frame begins and ends.
 const ours =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
   /^\u001b\[(?:(\d+);1H|K|J|2J|(?:[0127]|1;3[0-7]|3[0-7])m|\?(?:1049|25|2004|7|2026)[hl])/;

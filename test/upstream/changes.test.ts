@@ -9,7 +9,7 @@ import { defaultLimits } from "../../src/wire/channel.ts";
 import { type Knock, type Scripted, sendJson, startScripted } from "../servers/scripted.ts";
 import { until } from "../servers/until.ts";
 
-/** What a server offers while it is being read: lists that change, that are too long, that never come. */
+/** Lists that change while they are read, are too long, or never arrive. */
 interface Opened extends AsyncDisposable {
   readonly server: Scripted;
   readonly upstream: Upstream;

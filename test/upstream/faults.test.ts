@@ -21,8 +21,8 @@ import {
 } from "../servers/upstreams.ts";
 
 /**
- * Faults of stdio servers. In each test a healthy upstream runs beside the faulty one and is called until the test ends:
- * each of its calls must be answered.
+ * Faults of stdio servers. In each test a healthy upstream runs beside the faulty one and is called
+ * until the test ends: each of its calls must be answered.
  */
 interface Health {
   readonly answers: number;

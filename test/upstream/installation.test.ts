@@ -13,7 +13,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
 import { createSlots } from "../../src/base/one-at-a-time.ts";
 import { Scope } from "../../src/base/scope.ts";
-import type { Run } from "../../src/upstream/gate.ts";
+import type { ProgramRun } from "../../src/upstream/gate.ts";
 import { type Installing, prepareLaunch } from "../../src/upstream/installation.ts";
 import { findLaunch, type Launch } from "../../src/upstream/launcher.ts";
 import { makeSlowInstaller, type SlowInstaller } from "../servers/slow-installer.ts";
@@ -62,7 +62,7 @@ interface Waiting extends Partial<Installing> {
   readonly scope?: Scope;
 }
 
-function prepare({ name, scope = new Scope(), ...given }: Waiting = {}): Promise<Run> {
+function prepare({ name, scope = new Scope(), ...given }: Waiting = {}): Promise<ProgramRun> {
   const installing = { installMs: 20_000, changed() {}, ...given };
   return prepareLaunch(launchOf(name), undefined, { scope, installing });
 }
@@ -93,7 +93,7 @@ test("a start that is cancelled leaves the installation alone", async () => {
   expect(installer.starts().map(isAlive)).toEqual([true]);
 });
 
-test("the clock of a start stands still while its package is installed", async () => {
+test("the clock of a start is paused while its package is installed", async () => {
   const scope = new Scope(undefined, 50);
   const start = prepare({ scope });
   await hasStarted();
@@ -129,7 +129,7 @@ test("an installation that was killed is begun anew", async () => {
   expect(readdirSync(packages)).toHaveLength(1);
 });
 
-test("drafts that nobody uses are removed by a later installation", async () => {
+test("unused drafts are removed by a later installation", async () => {
   const old = join(packages, "0123456789abcdef0123456789abcdef-draft");
   mkdirSync(old, { recursive: true, mode: 0o700 });
   utimesSync(old, 0, 0);

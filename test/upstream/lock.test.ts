@@ -19,7 +19,7 @@ import { said } from "../servers/toolkits.ts";
 import { until } from "../servers/until.ts";
 import { callTool, faulty, locked, readStarts, startUpstreams } from "../servers/upstreams.ts";
 
-/** What is known of the servers without starting them. */
+/** The known offers of servers that are not started. */
 const root = mkdtempSync(join(tmpdir(), "guildhall-lock-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
@@ -54,7 +54,7 @@ const offer: Offer = {
 };
 
 describe("the file", () => {
-  test("is the same to the byte for the same servers, in whatever order they and their fields come", async () => {
+  test("is the same to the byte for the same servers, in any order of servers and fields", async () => {
     const [one, other] = [newFolder(), newFolder()];
     const server = lockServer("hash", handshake, offer);
     const reversed: Offer = {

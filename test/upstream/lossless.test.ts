@@ -55,7 +55,7 @@ test("all progress of a short burst arrives, and the last one before the answer"
   expect(client.received.at(-1)?.result).toBeDefined();
 });
 
-test("a result of text arrives as it was sent, whatever else it has", async () => {
+test("a result of text arrives as it was sent, with all its other fields", async () => {
   await using hall = await startRaw();
   const client = await join(hall);
   const texts = ['"quoted" \\ /', "line\nbreak \u0000 \u2028 \ud83d\ude00 \ud800", ""];

@@ -277,7 +277,7 @@ describe("a token that has expired", () => {
       halls.map(() => true),
     );
     expect(refreshesOf(server)).toBe(1);
-    // Whoever hears of the refusal late takes the new one.
+    // A call that learns of the refusal late uses the new token.
     expect(await halls[0]?.authorize(refusal(), sent)).toBe(true);
     expect(refreshesOf(server)).toBe(1);
   });

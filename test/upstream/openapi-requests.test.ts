@@ -321,7 +321,7 @@ test("JSON is text and structure, also compressed; a list is wrapped", async () 
     content: [{ type: "text", text: '[{"id":1},{"id":"x"}]' }],
     structuredContent: { result: [{ id: 1 }, { id: null }] },
   });
-  // What the document promises and the API does not send.
+  // The document promises this, and the API does not send it.
   expect(await call({}, { operation, answer: plainAnswer })).toEqual({
     content: [{ type: "text", text: "HTTP 204 No Content" }],
     structuredContent: { result: null },

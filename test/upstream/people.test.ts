@@ -100,7 +100,7 @@ test("1,000 concurrent calls of ten people carry the login of their caller", asy
   expect(wrong).toEqual([]);
 });
 
-test("without a login of their own a person is told how to log in, and nobody else's is used", async () => {
+test("without a login of their own a person gets the advice to log in, and no other login is used", async () => {
   await logIn("anna@https://id.example");
   await expect(call(hall.hall, "ben@https://id.example", 1)).rejects.toMatchObject({
     code: "DENIED",

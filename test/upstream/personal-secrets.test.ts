@@ -125,7 +125,7 @@ test("a program gets the secret of its person in a process of its own", async ()
   );
 });
 
-test("without a secret of their own a person is told how to set it, and the hall's is not used", async () => {
+test("without a secret of their own a person gets the advice to set it, and the hall's is not used", async () => {
   const before = far.count("echo");
   await setSecret("FAR_KEY", "key of anna", "anna");
   await expect(call("far.echo", "ben")).rejects.toMatchObject({

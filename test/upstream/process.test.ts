@@ -80,12 +80,12 @@ async function open(words: string, spec: Partial<ProcessSpec> = {}): Promise<Ope
   };
 }
 
-describe("what a server gets", () => {
+describe("a server gets", () => {
   afterEach(() => {
     vi.unstubAllEnvs();
   });
 
-  test("of our environment is what the list allows and the config names, and nothing else", async () => {
+  test("only the variables that the list allows and the config names", async () => {
     vi.stubEnv("GITHUB_TOKEN", "secret");
     vi.stubEnv("NODE_OPTIONS", "--no-warnings");
     vi.stubEnv("LD_PRELOAD", "");
@@ -134,7 +134,7 @@ describe("what a server gets", () => {
     expect(others).toEqual(["API_KEY"]);
   });
 
-  test("as arguments is what the config says, to the letter: no shell reads it", async () => {
+  test("exactly the arguments of the config, without a shell", async () => {
     const odd = [
       "$(touch made-by-shell)",
       "; touch made-by-shell",
@@ -401,7 +401,7 @@ describe("a hall in a process of its own", () => {
         result: { isError: true, structuredContent: { error_type: "too_large" } },
       });
       const endless = await hall.answer(hall.ask("tools/call", { name: "flood.endless" }));
-      // Whichever comes first: the deadline of the call, or the limit of a line without an end.
+      // Either the deadline of the call or the limit of an endless line ends it.
       expect(endless).toMatchObject({
         result: {
           isError: true,

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { openRedirectPage } from "../../src/upstream/redirect.ts";
 
-test("the page of a login turns away what is no address, and still hears the issuer", async () => {
+test("the page of a login refuses malformed addresses, and still accepts the issuer's answer", async () => {
   await using page = await openRedirectPage({
     port: 0,
     path: "/callback",
@@ -17,7 +17,7 @@ test("the page of a login turns away what is no address, and still hears the iss
   expect((await page.answer).get("code")).toBe("c");
 });
 
-/** What is answered to a target that no URL class has looked at. */
+/** The answer to a raw request target, without parsing by a URL class. */
 async function ask(port: number, target: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.write(`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);

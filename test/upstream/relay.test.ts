@@ -12,7 +12,7 @@ import {
   untilAnswers,
 } from "../servers/upstreams.ts";
 
-/** What passes between a client and a server, as it is, whatever era either of them speaks. */
+/** Messages pass unchanged between a client and a server, in every combination of eras. */
 type Era = "legacy" | "modern";
 const eras: readonly Era[] = ["legacy", "modern"];
 /** [the server's era, the client's era] */
@@ -72,7 +72,7 @@ function undress({
 describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, clientEra) => {
   const words = `${serverEra} rich error told meta image progress hang heard log ask whoami touch crash change resources prompts`;
 
-  test("definitions pass with fields nobody knows, under the name of the server", async () => {
+  test("definitions pass with unknown fields, under the name of the server", async () => {
     await using hall = await startBox(words);
     const person = await connect(hall, clientEra);
     const { tools } = await person.result("tools/list");
@@ -110,7 +110,7 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
     });
   });
 
-  test("results pass with every kind of content, structure, and fields nobody knows", async () => {
+  test("results pass with every kind of content, structure, and unknown fields", async () => {
     await using hall = await startBox(words);
     const person = await connect(hall, clientEra);
     const result = await person.result("tools/call", { name: "box.rich" });
@@ -161,7 +161,7 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
     });
   });
 
-  test("_meta of a request reaches the server, and what belongs to our own line does not", async () => {
+  test("_meta of a request reaches the server, without the fields of the client's own connection", async () => {
     await using hall = await startBox(words);
     const person = await connect(hall, clientEra);
     const own = { "example.com/trace": { id: "t-1" }, traceparent: "00-1-2-03" };
@@ -281,7 +281,7 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
     }
   });
 
-  test("a withdrawn call is withdrawn from the server, and answered to nobody", async () => {
+  test("a cancelled call is cancelled at the server, and gets no answer", async () => {
     await using hall = await startBox(words);
     const person = await connect(hall, clientEra);
     const id = person.ask("tools/call", { name: "box.hang" });
@@ -380,7 +380,7 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
     expect(client.received.filter(({ method }) => method === "elicitation/create")).toEqual([]);
   });
 
-  test("a watched resource is heard of, and again after the server has crashed", async () => {
+  test("updates of a watched resource arrive, also after the server has crashed", async () => {
     await using hall = await startBox(words);
     const person = await connect(hall, clientEra);
     if (clientEra === "legacy") await person.result("resources/subscribe", { uri: "note://1" });
@@ -523,7 +523,7 @@ describe.concurrent("a server", () => {
     });
   });
 
-  test("that fails is counted, and so is what it answered", async () => {
+  test("that fails is counted, with its error", async () => {
     await using hall = await startBox("error told");
     await callTool(hall.client, "box.echo");
     expect(said(await callTool(hall.client, "box.told"))).toBe("no such issue");

@@ -1,4 +1,7 @@
-/** Clients that share a server which asks without saying for which call: no question and no log reaches another client. */
+/**
+ * Clients that share a server which asks without saying for which call: no question and no log
+ * reaches another client.
+ */
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";

@@ -110,7 +110,7 @@ afterEach(() => {
 });
 
 describe("a start", () => {
-  test("happens at the first use, once for all who wait", async () => {
+  test("happens at the first use, once for all waiting calls", async () => {
     const bench = createBench();
     expect(bench.supervisor.state()).toEqual({ kind: "stopped" });
     expect(await Promise.all(Array.from({ length: 10 }, () => use(bench)))).toEqual(
@@ -173,7 +173,7 @@ describe("a start", () => {
     expect(calledOff).toBeInstanceOf(HallError);
   });
 
-  test("goes on when one of those who wait has left", async () => {
+  test("continues when one waiting call is cancelled", async () => {
     let finish = (): void => {};
     const bench = createBench({
       opens: () =>
@@ -320,7 +320,7 @@ describe("after a failure", () => {
 });
 
 describe("a line that goes away", () => {
-  test("under a call is explained with its reason, whichever is heard of first", async () => {
+  test("during a call is explained with its reason, whichever event comes first", async () => {
     for (const order of ["reason first", "line first"]) {
       const bench = createBench();
       const failure = failureOf(
@@ -361,7 +361,7 @@ describe("a line that goes away", () => {
 });
 
 describe("an idle line", () => {
-  test("is closed when nobody has used it for a while, and opened again at the next use", async () => {
+  test("is closed when it is idle, and opened again at the next use", async () => {
     const bench = createBench({ idleMs: 10_000 });
     await use(bench);
     await vi.advanceTimersByTimeAsync(9_000);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { TextOutcome } from "../../src/tool.ts";
+import { TextOutcome } from "../../src/base/json.ts";
 import { defaultLimits } from "../../src/wire/channel.ts";
 import {
   addField,
@@ -61,7 +61,7 @@ describe("an answer that is not parsed", () => {
     expect(read(text)).toBeUndefined();
   });
 
-  test("is what parsing finds, however it was changed on its way", () => {
+  test("equals the result of parsing, after any change on the way", () => {
     const piece = fc.constantFrom(...'{}[]",:\\u0a7 \n', '"isError":true', '"id":1', '"result":{}');
     const edit = fc.record({ at: fc.nat(160), cut: fc.nat(3), put: piece });
     let accepted = 0;
@@ -612,7 +612,7 @@ describe("written messages", () => {
     expect(() => resultFrame(1, result)).toThrow(TypeError);
   });
 
-  test("is one line, whatever the text in it", () => {
+  test("is one line with any text in it", () => {
     const text = "a\nb\r\n\u2028\u0000\ud800";
     const frames = [
       resultFrame(text, text),
@@ -674,7 +674,7 @@ describe("a long result", () => {
     expect(JSON.parse(passed)).toEqual({ jsonrpc: "2.0", id: 2, result: JSON.parse(frame).result });
   });
 
-  test("is read right whatever it is written in, and refused where it is no text", () => {
+  test("is read in every encoding, and refused if it is no text", () => {
     const foreign = `${text} – größer als 3 €`;
     expect(resultOf(`{"jsonrpc":"2.0","id":1,"result":{"text":"${foreign}"}}`)).toEqual({
       text: foreign,
@@ -704,7 +704,7 @@ describe("a long result", () => {
     expect(added).toMatchObject({ n: 1, isError: false });
   });
 
-  test("that somebody changed is written anew", () => {
+  test("that was changed is written again", () => {
     const changed = {
       ...(resultOf(`{"jsonrpc":"2.0","id":1,"result":{"text":"${text}","a":1}}`) as object),
       a: 2,

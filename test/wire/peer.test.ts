@@ -913,7 +913,7 @@ describe("with the clock in hand", () => {
     expect(channel.isPaused).toBe(false);
   });
 
-  test("a line that is lost leaves no timer, whatever was going on", async () => {
+  test("a lost connection leaves no timer in any state", async () => {
     const { channel, peer } = connect({
       limits: { writeQueueBytesMax: 1_000 },
       handle: ({ id }) => (id === 1 ? never() : "x".repeat(1_200)),
@@ -1150,7 +1150,7 @@ function options({ limits, ...rest }: Setup): PeerOptions {
   };
 }
 
-/** What the server does, in short: the table's number, and our own word for it as data. */
+/** Like the server's edge: the table's number, and our own code as data. */
 function explain(failure: unknown): Reply {
   const error = failure instanceof HallError ? failure : new HallError("INTERNAL", String(failure));
   return {

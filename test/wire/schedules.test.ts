@@ -58,7 +58,7 @@ async function faultsOf(schedule: Schedule): Promise<string[]> {
   }
 }
 
-/** What a request says its handler should do. `wait` waits for a step that resolves or rejects it; many are never reached. */
+/** Instructions to the handler. `wait` waits for a step that resolves or rejects it; many are never reached. */
 const behaviours = [
   "wait",
   "wait",
@@ -154,7 +154,7 @@ class Schedule {
       return side.peer.close();
     });
     await Promise.all(closing);
-    // What comes too late must change nothing.
+    // Late events must change nothing.
     for (const sent of this.#sent) sent.resolve?.(this.#echo(sent));
     await this.#wait();
   }
@@ -205,7 +205,7 @@ class Schedule {
     return sent;
   }
 
-  /** What must become of a request that arrives now. */
+  /** The expected end of a request that arrives now. */
   #foresee(sent: Sent): void {
     const { running, isLost } = sent.side;
     const key = keyOf(sent.id);
@@ -232,7 +232,7 @@ class Schedule {
     if (sent.ending === undefined) sent.pending ??= isResolved ? "result" : "failed";
     if (isResolved) sent.resolve?.(this.#echo(sent));
     else sent.reject?.(failure());
-    // Whoever settles twice is heard once.
+    // Only the first of two settlements counts.
     if (this.#below(3) === 0) sent.reject?.(failure());
     sent.resolve = undefined;
     sent.reject = undefined;

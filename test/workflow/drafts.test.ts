@@ -66,7 +66,7 @@ Given an empty album, when a photo is added, then the album has one photo.`);
     });
   });
 
-  test("wrapped lines belong together, and Chinese and Japanese sentences are told apart", () => {
+  test("wrapped lines belong together, and Chinese and Japanese sentences are separated", () => {
     expect(readDescription("- first\n  line\n- second").requirements).toEqual([
       "first line",
       "second",
@@ -88,7 +88,7 @@ test.each([
   expect(shortNameOf(description)).toBe(name);
 });
 
-test("an answer that nobody chose is marked as an assumption", async () => {
+test("a recommended answer that was not confirmed is marked as an assumption", async () => {
   using project = makeProject();
   await using bench = await startBench({ folder: project.folder });
   const { data } = await bench.call("specify", {

@@ -1,4 +1,7 @@
-/** The form of spec-kit's documents, written from its rules without code of the product: each function returns the faults of a text. */
+/**
+ * The form of spec-kit's documents, written from its rules without code of the product: each
+ * function returns the faults of a text.
+ */
 export function faultsOfSpec(text: string): readonly string[] {
   const heads = [...text.matchAll(/^#{1,3} .+$/gm)].map(([head]) => head);
   const faults: string[] = [];

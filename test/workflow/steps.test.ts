@@ -536,7 +536,7 @@ describe("implement", () => {
     );
     const spec_directory = await ready(bench, project);
     const args = { spec_directory, agent: "coding_agent", force: true };
-    // What an agent leaves undone comes back to the caller, failures of others notwithstanding.
+    // Tasks that an agent leaves undone return to the caller, even if others failed.
     expect(await bench.call("implement", args)).toMatchObject({
       isError: true,
       code: "execution",

@@ -2,14 +2,14 @@ import { useState } from "preact/hooks";
 import type { PageError } from "../../src/hall/page/contract.ts";
 import { failureOf } from "../store.ts";
 
-export interface Action {
+export interface PageAction {
   readonly isBusy: boolean;
   readonly error: PageError | undefined;
   run(work: () => Promise<unknown>): void;
 }
 
 /** Something a person starts: it runs once at a time, and its failure is shown beside it. */
-export function useAction(): Action {
+export function useAction(): PageAction {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<PageError>();
   return {

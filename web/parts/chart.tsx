@@ -23,7 +23,7 @@ function useLibrary(): Library | undefined {
   return loaded;
 }
 
-export interface Series {
+export interface ChartSeries {
   readonly label: string;
   readonly values: readonly (number | null)[];
   readonly tone: "accent" | "bad" | "good" | "warn";
@@ -34,7 +34,7 @@ export function Chart(props: {
   readonly label: string;
   /** Milliseconds since 1970. */
   readonly times: readonly number[];
-  readonly series: readonly Series[];
+  readonly series: readonly ChartSeries[];
 }) {
   const { label, times, series } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -86,11 +86,11 @@ export function Chart(props: {
   );
 }
 
-function dataOf(times: readonly number[], series: readonly Series[]): uPlot.AlignedData {
+function dataOf(times: readonly number[], series: readonly ChartSeries[]): uPlot.AlignedData {
   return [times.map((at) => at / 1_000), ...series.map(({ values }) => [...values])];
 }
 
-function optionsFor(element: HTMLElement, series: readonly Series[]): uPlot.Options {
+function optionsFor(element: HTMLElement, series: readonly ChartSeries[]): uPlot.Options {
   const style = getComputedStyle(element);
   // light-dark() is resolved only in a property of an element.
   const colour = (name: string): string => {

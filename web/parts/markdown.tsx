@@ -148,7 +148,7 @@ function show(block: Block, key: number): ComponentChildren {
 
 const inlinePattern = /(`[^`]+`|\*\*[^*]+\*\*|\[NEEDS CLARIFICATION:[^\]]*\])/;
 
-/** Links stay text: an address that a stranger wrote is not for a click. */
+/** Links stay text: an untrusted address must not be clickable. */
 function inline(text: string): ComponentChildren {
   return text.split(inlinePattern).map((part, at) => {
     const key = `${at}`;

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { signOut } from "../api.ts";
 import icon from "../icon.svg";
 import { hrefOf } from "../router.ts";
-import { type Screen, screens } from "../screens/screens.ts";
+import { type PageScreen, screens } from "../screens/screens.ts";
 import { connect, useConnection, useData } from "../store.ts";
 import { applyTheme, nextTheme, readTheme } from "../theme.ts";
 import { Icon } from "./icon.tsx";
@@ -47,7 +47,7 @@ export function Nav({ current, close }: { readonly current: string; readonly clo
 }
 
 function Entry(props: {
-  readonly screen: Screen;
+  readonly screen: PageScreen;
   readonly current: string;
   readonly close: () => void;
 }) {

@@ -3,7 +3,7 @@ import { Code } from "./code.tsx";
 import { JsonTree } from "./json-tree.tsx";
 import { Badge, formatBytes } from "./shown.tsx";
 
-/** The result of a call: text, images and JSON. All of it is a stranger's text; none is markup. */
+/** The result of a call: text, images and JSON. All of it is untrusted text; none is markup. */
 export function Outcome({ outcome }: { readonly outcome: ToolOutcome }) {
   const { content = [], structuredContent, isError } = outcome;
   return (

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-export interface Column<Row> {
+export interface TableColumn<Row> {
   readonly title: string;
   /** As in grid-template-columns. */
   readonly width: string;
@@ -16,7 +16,7 @@ export interface Column<Row> {
  */
 export function Table<Row>(props: {
   readonly label: string;
-  readonly columns: readonly Column<Row>[];
+  readonly columns: readonly TableColumn<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly selected?: string | undefined;

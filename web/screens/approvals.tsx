@@ -1,5 +1,5 @@
 import { useEffect } from "preact/hooks";
-import type { PendingApproval } from "../../src/hall/admin-contract.ts";
+import type { ListedApproval } from "../../src/hall/admin-contract.ts";
 import type { ApprovalAnswer } from "../../src/trust/approvals.ts";
 import { ask } from "../api.ts";
 import { useAction } from "../parts/action.ts";
@@ -71,7 +71,7 @@ const choices: readonly {
   { answer: "no", label: "Deny", done: "denied", style: "danger" },
 ];
 
-function Waiting({ call }: { readonly call: PendingApproval }) {
+function Waiting({ call }: { readonly call: ListedApproval }) {
   const { run, isBusy, error } = useAction();
   const answer = (given: ApprovalAnswer, done: string): void =>
     run(async () => {

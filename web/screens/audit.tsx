@@ -5,7 +5,7 @@ import { JsonTree } from "../parts/json-tree.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Search } from "../parts/search.tsx";
 import { Ago, Badge, Empty, formatTime, Loading, Page } from "../parts/shown.tsx";
-import { type Column, Table } from "../parts/table.tsx";
+import { Table, type TableColumn } from "../parts/table.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { go } from "../router.ts";
 import { useData } from "../store.ts";
@@ -47,7 +47,7 @@ function ChainState() {
   );
 }
 
-const columns: readonly Column<AuditRow>[] = [
+const columns: readonly TableColumn<AuditRow>[] = [
   { title: "When", width: "100px", show: ({ at }) => <Ago at={at} /> },
   { title: "What", width: "110px", show: ({ kind }) => <Badge>{kind}</Badge> },
   {

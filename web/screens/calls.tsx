@@ -4,7 +4,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Search } from "../parts/search.tsx";
 import { Ago, Badge, Empty, formatBytes, formatMs, Loading, Page } from "../parts/shown.tsx";
-import { type Column, Table } from "../parts/table.tsx";
+import { Table, type TableColumn } from "../parts/table.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { go } from "../router.ts";
 import { useCalls } from "../store.ts";
@@ -13,7 +13,7 @@ import { Runs } from "./runs.tsx";
 import type { ScreenProps } from "./screens.ts";
 import { Choice } from "./tools.tsx";
 
-const columns: readonly Column<CallLine>[] = [
+const columns: readonly TableColumn<CallLine>[] = [
   {
     title: "Tool",
     width: "minmax(160px, 1.6fr)",

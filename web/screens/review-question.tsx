@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { ReviewSummary } from "../../src/hall/changes.ts";
 import type { ReviewAnswer, ReviewQuestion } from "../../src/hall/page/review.ts";
 import { ask } from "../api.ts";
-import { type Action, useAction } from "../parts/action.ts";
+import { type PageAction, useAction } from "../parts/action.ts";
 import { Code } from "../parts/code.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Badge, plural } from "../parts/shown.tsx";
@@ -64,7 +64,7 @@ export function Question(props: { readonly id: string; readonly question: Review
 
 interface Answering {
   readonly answer: (given: ReviewAnswer) => void;
-  readonly action: Action;
+  readonly action: PageAction;
 }
 
 type StartList = Extract<ReviewQuestion, { about: "starts" }>["starts"];

@@ -99,7 +99,7 @@ function Done({ state }: { readonly state: Extract<ReviewState, { kind: "done" }
   );
 }
 
-/** Servers and tools that are held back until somebody looks at them. */
+/** Servers and tools that are held back until a person reviews them. */
 function Waiting({ begin }: { readonly begin: (name?: string) => void }) {
   const servers = useData("servers", {}).data?.servers;
   const tools = useData("tools", {}).data?.tools ?? [];

@@ -7,13 +7,13 @@ import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Ago, Badge, Empty, formatMs, formatTime, Loading, type Tone } from "../parts/shown.tsx";
-import { type Column, Table } from "../parts/table.tsx";
+import { Table, type TableColumn } from "../parts/table.tsx";
 import { go } from "../router.ts";
 import { useData } from "../store.ts";
 
 const toneOf = ({ stopped }: RunOutline): Tone => (stopped === "done" ? "good" : "warn");
 
-const columns: readonly Column<RunOutline>[] = [
+const columns: readonly TableColumn<RunOutline>[] = [
   {
     title: "Agent",
     width: "minmax(130px, 1fr)",

@@ -19,7 +19,7 @@ export interface ScreenProps {
   openMenu(): void;
 }
 
-export interface Screen {
+export interface PageScreen {
   readonly path: string;
   readonly title: string;
   readonly icon: IconName;
@@ -29,7 +29,7 @@ export interface Screen {
   readonly View: ComponentType<ScreenProps>;
 }
 
-const overview: Screen = {
+const overview: PageScreen = {
   path: "overview",
   title: "Overview",
   icon: "overview",
@@ -39,7 +39,7 @@ const overview: Screen = {
 };
 
 /** The screens in the order of the navigation. A new one is one file and one entry here. */
-export const screens: readonly Screen[] = [
+export const screens: readonly PageScreen[] = [
   overview,
   {
     path: "servers",
@@ -123,6 +123,6 @@ export const screens: readonly Screen[] = [
   },
 ];
 
-export function findScreen(path: string | undefined): Screen {
+export function findScreen(path: string | undefined): PageScreen {
   return screens.find((screen) => screen.path === path) ?? overview;
 }

@@ -191,7 +191,7 @@ function Denied({ server: { name, denied } }: { readonly server: PageServer }) {
   );
 }
 
-/** The login opens in its own tab; the hall hears of its end. */
+/** The login opens in its own tab and reports its end to the hall. */
 function Login({ name }: { readonly name: string }) {
   const { run, isBusy, error } = useAction();
   const begin = (): void =>

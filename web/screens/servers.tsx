@@ -5,14 +5,14 @@ import { Problem } from "../parts/problem.tsx";
 import { Search } from "../parts/search.tsx";
 import { ServerDot, ServerState } from "../parts/server-state.tsx";
 import { Empty, Loading, Page, plural } from "../parts/shown.tsx";
-import { type Column, Table } from "../parts/table.tsx";
+import { Table, type TableColumn } from "../parts/table.tsx";
 import { go } from "../router.ts";
 import { useData } from "../store.ts";
 import type { ScreenProps } from "./screens.ts";
 import { AddServer } from "./server-add.tsx";
 import { ServerDetail } from "./server-detail.tsx";
 
-const columns: readonly Column<PageServer>[] = [
+const columns: readonly TableColumn<PageServer>[] = [
   {
     title: "Server",
     width: "minmax(140px, 1.2fr)",

@@ -88,7 +88,7 @@ export function SignIn({ code }: { readonly code: string | undefined }) {
   );
 }
 
-/** The screen that was asked for while nobody was signed in. */
+/** The screen that was requested before signing in. */
 function placeAfter(): string {
   return location.hash.startsWith("#/own") ? location.hash : "#/overview";
 }

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Series, Statistics as StatisticsData } from "../../src/store/store.ts";
-import { Chart, type Series as Line } from "../parts/chart.tsx";
+import { Chart, type ChartSeries as Line } from "../parts/chart.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { formatBytes, formatMs, Loading, plural } from "../parts/shown.tsx";
 import { useData } from "../store.ts";

@@ -7,7 +7,7 @@ import { useAction } from "../parts/action.ts";
 import { Problem } from "../parts/problem.tsx";
 import { Search } from "../parts/search.tsx";
 import { Empty, Loading, Page, plural } from "../parts/shown.tsx";
-import { type Column, Table } from "../parts/table.tsx";
+import { Table, type TableColumn } from "../parts/table.tsx";
 import { go } from "../router.ts";
 import { useData } from "../store.ts";
 import type { ScreenProps } from "./screens.ts";
@@ -17,23 +17,23 @@ interface Line extends ToolLine {
   readonly found?: FoundTool | undefined;
 }
 
-const name: Column<Line> = {
+const name: TableColumn<Line> = {
   title: "Tool",
   width: "minmax(160px, 1fr)",
   show: (tool) => <strong class="mono">{tool.name}</strong>,
 };
-const effect: Column<Line> = {
+const effect: TableColumn<Line> = {
   title: "Class",
   width: "92px",
   show: (tool) => <Class tool={tool} />,
 };
-const description: Column<Line> = {
+const description: TableColumn<Line> = {
   title: "Description",
   width: "minmax(160px, 2fr)",
   isWide: true,
   show: (tool) => <span class="faint">{tool.description}</span>,
 };
-const reasons: Column<Line> = {
+const reasons: TableColumn<Line> = {
   title: "Why it was found",
   width: "minmax(240px, 1.4fr)",
   isWide: true,

@@ -1,5 +1,5 @@
-// The action of a tool as a phrase, such as "merge pull requests", from its name if that begins with a verb, else from the
-// first sentence of its description.
+// The action of a tool as a phrase, such as "merge pull requests", from its name if that begins
+// with a verb, else from the first sentence of its description.
 
 import type { WordUsage } from "./usage.ts";
 

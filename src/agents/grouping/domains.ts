@@ -1,5 +1,5 @@
-// Domains of tools, their typical words and their well-known products. A group is named after the domains of most of its
-// tools, and a server's name says more than the words of its tools.
+// Domains of tools, their typical words and their well-known products. A group is named after the
+// domains of most of its tools, and a server's name says more than the words of its tools.
 
 export interface Domain {
   readonly name: string;

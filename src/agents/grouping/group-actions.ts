@@ -1,7 +1,7 @@
 // The actions of a group in a few words: the phrases that together cover its tools best.
 
 import type { CorpusSnapshot } from "../../ranking/corpus.ts";
-import { likenessOf, type Profile, profileOfText } from "../../ranking/likeness.ts";
+import { likenessOf, profileOfText, type TextProfile } from "../../ranking/likeness.ts";
 import type { Vectors } from "../../ranking/vectors.ts";
 import { wordsOf } from "../../ranking/words.ts";
 import { actionsOf, type Doer, type ToolAction } from "./actions.ts";
@@ -10,7 +10,7 @@ import type { WordUsage } from "./usage.ts";
 /** A tool of a group. */
 export interface Member extends Doer {
   readonly toolkit: string;
-  readonly profile: Profile;
+  readonly profile: TextProfile;
 }
 
 export interface ActionOptions {

@@ -3,7 +3,7 @@
 
 import type { CorpusSnapshot } from "../../ranking/corpus.ts";
 import type { ToolkitText } from "../../ranking/document.ts";
-import { likenessOf, type Profile, profileOf, profileOfText } from "../../ranking/likeness.ts";
+import { likenessOf, profileOf, profileOfText, type TextProfile } from "../../ranking/likeness.ts";
 import type { Vectors } from "../../ranking/vectors.ts";
 import { verbClassesOf } from "../../ranking/verbs.ts";
 import { splitRuns } from "../../ranking/words.ts";
@@ -117,7 +117,7 @@ const siblingsShare = 1;
 /** Each tool votes for the domain nearest to it and its siblings. The weight of a toolkit grows with the square root of its size. */
 function findDomains(
   toolkits: readonly (readonly Member[])[],
-  known: readonly (Domain & { readonly profile: Profile })[],
+  known: readonly (Domain & { readonly profile: TextProfile })[],
 ): Found[] {
   const votes = new Map<Domain, number>();
   let total = 0;

@@ -3,7 +3,7 @@
 import { cluster } from "../../ranking/clusters.ts";
 import { type CorpusSnapshot, createCorpus } from "../../ranking/corpus.ts";
 import type { ToolkitText } from "../../ranking/document.ts";
-import { likenessOf, type Profile, profileOf } from "../../ranking/likeness.ts";
+import { likenessOf, profileOf, type TextProfile } from "../../ranking/likeness.ts";
 import { splitDocuments } from "../../ranking/split.ts";
 import type { Vectors } from "../../ranking/vectors.ts";
 import { readServerName } from "./domains.ts";
@@ -124,7 +124,7 @@ function countMaxFor(wanted: number, splits: number): number {
 /** Up to this many groups, a small toolkit that is like no other has one of its own. */
 const aloneMaxFor = (wanted: number): number => Math.ceil(wanted * 1.2) + 1;
 
-/** A toolkit that is too large for a group is split into even parts, so that none has to share a group with strangers. */
+/** A toolkit that is too large for a group is split into even parts, so that no part shares a group with unrelated tools. */
 function splitToolkit(
   documents: readonly number[],
   sizeMax: number,
@@ -154,13 +154,14 @@ const akinMin = 0.3;
 const domainWeight = 0.3;
 
 function likenessMatrix(
-  profiles: readonly Profile[],
+  profiles: readonly TextProfile[],
   domains: readonly (string | undefined)[],
 ): Float32Array {
   const matrix = new Float32Array(profiles.length ** 2);
   profiles.forEach((a, i) => {
     for (let j = i; j < profiles.length; j++) {
-      const value = likenessOf(a, profiles[j] as Profile) + domainEvidence(domains[i], domains[j]);
+      const value =
+        likenessOf(a, profiles[j] as TextProfile) + domainEvidence(domains[i], domains[j]);
       matrix[i * profiles.length + j] = value;
       matrix[j * profiles.length + i] = value;
     }

@@ -1,4 +1,5 @@
-// How tool authors write: which nouns they use in the plural and which words they capitalise. Descriptions of groups follow them.
+// How tool authors write: which nouns they use in the plural and which words they capitalise.
+// Descriptions of groups follow them.
 
 /** The usage found in some texts. */
 export interface WordUsage {

@@ -41,7 +41,10 @@ export interface Filling {
   readonly arguments: JsonObject;
 }
 
-/** Fills a tool's parameters from `data` and the task, the most explicit source first. `named` is where the task names the tool. */
+/**
+ * Fills a tool's parameters from `data` and the task, the most explicit source first. `named` is
+ * where the task names the tool.
+ */
 export function fill(
   task: TaskText,
   tool: FillableTool,

@@ -213,7 +213,10 @@ export interface OpenModelOptions extends KeySource {
   readonly secrets: Secrets;
 }
 
-/** Opens a model of the AI SDK's providers, loading only its own package. Throws INVALID_PARAMS, or UNAVAILABLE without a key. */
+/**
+ * Opens a model of the AI SDK's providers, loading only its own package. Throws INVALID_PARAMS, or
+ * UNAVAILABLE without a key.
+ */
 export async function openModel({
   model,
   baseUrl,
@@ -237,7 +240,10 @@ export async function openModel({
   return factsOf(name.provider).open(name.name, settings, source.env);
 }
 
-/** `fetch` without redirects: keys and tasks are meant for the configured address, and `fetch` drops only one of the headers that carry keys. */
+/**
+ * `fetch` without redirects: keys and tasks are meant for the configured address, and `fetch` drops
+ * only one of the headers that carry keys.
+ */
 const fetchFromProvider: typeof fetch = async (input, init) => {
   const response = await fetch(input, { ...init, redirect: "manual" });
   if (response.status < 300 || response.status > 399 || response.status === 304) return response;

@@ -18,8 +18,9 @@ const turnMsMax = 120_000;
 const toolsMax = 1_000;
 
 /**
- * Lets a model rename, describe and regroup a proposal. Its answer must follow our rules, such as every tool in some group.
- * Violations go back to the model three times; then the original proposal is kept, with a warning.
+ * Lets a model rename, describe and regroup a proposal. Its answer must follow our rules, such as
+ * every tool in some group. Violations go back to the model three times; then the original proposal
+ * is kept, with a warning.
  */
 export function regroupWithModel({ open, secrets }: RegroupOptions): Refine {
   return async (proposal, facts) => {

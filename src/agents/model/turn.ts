@@ -46,7 +46,10 @@ const triesMax = 4;
 const unreachedTriesMax = 2;
 const backoff = { firstMs: 1_000, maxMs: 20_000 };
 
-/** Asks the model, and retries if the provider is busy or the connection breaks. No tool has run by then, so nothing runs twice. */
+/**
+ * Asks the model, and retries if the provider is busy or the connection breaks. No tool has run by
+ * then, so nothing runs twice.
+ */
 export async function takeTurn(
   model: Model,
   call: LanguageModelV3CallOptions,

@@ -109,7 +109,10 @@ function parseData(text: string): JsonObject {
   throw new HallError("INVALID_PARAMS", "--data must be a JSON object");
 }
 
-/** The first word may name an agent. Throws NOT_FOUND if there are no agents, if it names an unknown one, and if none fits. */
+/**
+ * The first word may name an agent. Throws NOT_FOUND if there are no agents, if it names an unknown
+ * one, and if none fits.
+ */
 async function chooseAgent(
   client: HallClient,
   words: readonly string[],

@@ -1,4 +1,4 @@
-import type { FileChange, Plan } from "../../agents/plan.ts";
+import type { AgentPlan, FileChange } from "../../agents/plan.ts";
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { formatBytes, plural } from "../../base/text.ts";
@@ -13,7 +13,7 @@ import { loadProject, noteFaults } from "../hall.ts";
 import { reportDiscovery } from "../live.ts";
 import { diffTexts, joinLines, paint, print, table, wrapProse } from "../print.ts";
 import { openReviewer } from "../review.ts";
-import type { Person } from "../terminal.ts";
+import type { PersonAtTerminal } from "../terminal.ts";
 import { formatInstalls, formatStep } from "./install.ts";
 
 export interface BuildCommandOptions extends JsonOption {
@@ -26,7 +26,7 @@ export interface BuildCommandOptions extends JsonOption {
   readonly added?: Omit<AddReport, "before" | "after">;
   /** Servers that the person has just chosen, and who confirmed it. */
   readonly chosen?: readonly string[];
-  readonly person?: Person;
+  readonly person?: PersonAtTerminal;
 }
 
 export async function runBuild(
@@ -126,7 +126,7 @@ function printDryRun({ waiting, plan }: BuildReport, options: BuildOutcome): voi
 }
 
 function strictModeFailure(
-  plan: Plan | undefined,
+  plan: AgentPlan | undefined,
   { strict = false }: BuildCommandOptions,
 ): HallError | undefined {
   if (!strict || !plan || plan.warnings.length === 0) return undefined;
@@ -148,8 +148,7 @@ function formatDiscoveries({ configured, discoveries, lockFile }: BuildReport): 
   return joinLines(
     discoveryTable([...silent, ...answered]),
     "",
-    down.length > 0 &&
-      paint("red", `${namesOf(down)} did not answer; run \`guildhall doctor\` to see why`),
+    down.length > 0 && paint("red", `${namesOf(down)} failed; run \`guildhall doctor\` to see why`),
     installing.length > 0 &&
       `${namesOf(installing)} still installing in the background; run \`guildhall build\` again in a minute`,
     `${answered.length} of ${plural(discoveries.length, "server")} answered; ${plural(tools, "tool")} written to ${lockFile}`,
@@ -206,7 +205,7 @@ function discoveryTable(discoveries: readonly Discovery[]): string {
   });
 }
 
-function summarisePlan({ agents, changes, warnings }: Plan): object {
+function summarisePlan({ agents, changes, warnings }: AgentPlan): object {
   return {
     agents: agents.map(({ fileName, agent: { name, description, tools } }) => ({
       name,
@@ -219,7 +218,7 @@ function summarisePlan({ agents, changes, warnings }: Plan): object {
   };
 }
 
-function formatPlan({ agents, changes, warnings }: Plan): string {
+function formatPlan({ agents, changes, warnings }: AgentPlan): string {
   const names = agents.map(({ agent: { name, tools } }) => `${name} (${tools.length})`).join(", ");
   const changed = changes.map((change) => `${kindOf(change)} ${change.path}`).join(", ");
   return [
@@ -230,7 +229,7 @@ function formatPlan({ agents, changes, warnings }: Plan): string {
 }
 
 /** The files that would be written, as diffs. */
-function formatChanges({ changes, warnings }: Plan): string {
+function formatChanges({ changes, warnings }: AgentPlan): string {
   const diffs = changes.map(
     (change) =>
       `${kindOf(change)} .guildhall/${change.path}\n${diffTexts(change.before ?? "", change.after ?? "")}`,

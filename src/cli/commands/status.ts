@@ -210,7 +210,7 @@ function formatOverview({ folder, files, servers, tools, hall, problems, next }:
     `${paint("bold", `Guildhall ${version}`)} in ${visible(shortenHome(folder))}${files.length > 0 ? "" : ", which has no config"}`,
     `Servers: ${count > 0 ? `${counts}; ${plural(tools, "tool")}` : "none, only the built-in tools"}`,
     `Hall:    ${running}`,
-    `Wrong:   ${problems.length > 0 ? paint("red", visible(problems.join("; "))) : "nothing found"}`,
+    `Issues:  ${problems.length > 0 ? paint("red", visible(problems.join("; "))) : "none"}`,
     `Next:    ${next.map((command) => `guildhall ${command}`).join(", ")}`,
     "Help:    guildhall --help",
   ].join("\n");

@@ -2,7 +2,7 @@ import { HallError } from "../../base/errors.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
 import { findNear, formatTime, plural } from "../../base/text.ts";
 import { type AdminClient, withRunningHall } from "../../hall/admin-client.ts";
-import type { PendingApproval, ToolTrust } from "../../hall/admin-contract.ts";
+import type { ListedApproval, ToolTrust } from "../../hall/admin-contract.ts";
 import { verifyServers } from "../../hall/build.ts";
 import { findChanges, type ServerChanges, summariseReview } from "../../hall/changes.ts";
 import {
@@ -29,7 +29,7 @@ import {
   confirmationMissing,
   createPerson,
   isAttended,
-  type Person,
+  type PersonAtTerminal,
   requireYes,
 } from "../terminal.ts";
 
@@ -225,8 +225,8 @@ const keys: Readonly<Record<string, ApprovalAnswer>> = {
 
 async function answerOne(
   admin: AdminClient,
-  question: PendingApproval,
-  person: Person,
+  question: ListedApproval,
+  person: PersonAtTerminal,
 ): Promise<void> {
   process.stdout.write(`\n${formatPending(question)}\n`);
   let answer: ApprovalAnswer | undefined;
@@ -246,14 +246,7 @@ async function answerOne(
   }
 }
 
-function formatPending({
-  token,
-  caller,
-  client,
-  preview,
-  why,
-  expiresAt,
-}: PendingApproval): string {
+function formatPending({ token, caller, client, preview, why, expiresAt }: ListedApproval): string {
   const seconds = Math.max(0, Math.round((expiresAt - Date.now()) / 1000));
   return [
     `${paint("bold", token)}  requested by ${visible(caller)}, expires in ${seconds} s`,

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Path } from "../../config/error.ts";
 import { fieldAt } from "../../config/layer.ts";
-import type { Machine, PathTemplate } from "./document.ts";
+import type { ImportPlaces, PathTemplate } from "./document.ts";
 import {
   commonKeys,
   editorVariables,
@@ -20,7 +20,7 @@ import {
 } from "./entry.ts";
 
 /** A program with a list of MCP servers: where its files are, what its entries mean, and how to add the hall. */
-export interface Client {
+export interface ImportedClient {
   /** As in `guildhall install claude-code`. */
   readonly id: string;
   readonly name: string;
@@ -30,7 +30,7 @@ export interface Client {
   /** How to read keys that differ from `commonKeys`. */
   readonly keys?: KeyReaders;
   /** The lists of servers in a file. Default: the map at the file's `at`. */
-  listsIn?(tree: unknown, file: ClientFile, machine: Machine): readonly ServerList[];
+  listsIn?(tree: unknown, file: ClientFile, machine: ImportPlaces): readonly ServerList[];
   /** Where the map of servers is, if that depends on the content of the file. */
   mapIn?(tree: unknown): Path;
   /** The entry for a local program. Default: `{command, args}`. */
@@ -60,7 +60,7 @@ export interface ServerEntry {
 }
 
 /** If several clients have the same server, the first one's name is used. */
-export const clients: readonly Client[] = [
+export const clients: readonly ImportedClient[] = [
   {
     id: "claude-code",
     name: "Claude Code",
@@ -260,10 +260,10 @@ export const clients: readonly Client[] = [
 
 /** The lists of servers in a file of this client. */
 export function listServers(
-  client: Client,
+  client: ImportedClient,
   tree: unknown,
   file: ClientFile,
-  machine: Machine,
+  machine: ImportPlaces,
 ): readonly ServerList[] {
   return client.listsIn?.(tree, file, machine) ?? [mapAt(tree, file.at)];
 }
@@ -275,11 +275,11 @@ export function mapAt(tree: unknown, at: Path): ServerList {
   return { entries: entries.map(([name, value]) => ({ name, value, path: [...at, name] })) };
 }
 
-export function keysOf(client: Pick<Client, "keys">): KeyReaders {
+export function keysOf(client: Pick<ImportedClient, "keys">): KeyReaders {
   return { ...commonKeys, ...client.keys };
 }
 
-export function variablesOf(client: Pick<Client, "variables">): VariableSyntax {
+export function variablesOf(client: Pick<ImportedClient, "variables">): VariableSyntax {
   return client.variables ?? noVariables;
 }
 
@@ -317,7 +317,7 @@ function typedEntry([command, ...args]: readonly [string, ...string[]]): JsonObj
 function listsOfClaudeCode(
   tree: unknown,
   { at }: ClientFile,
-  { folder }: Machine,
+  { folder }: ImportPlaces,
 ): readonly ServerList[] {
   const projects = fieldAt(tree, ["projects"]);
   const lists = Object.keys(isObject(projects) ? projects : {}).map((name): ServerList => {

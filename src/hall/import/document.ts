@@ -7,7 +7,7 @@ import { parseJsonText, readValue } from "../../config/json.ts";
 import { parseTomlFile } from "../../config/toml.ts";
 
 /** Where files of clients are searched. Passed in, so that a test never reads the real home. */
-export interface Machine {
+export interface ImportPlaces {
   readonly platform: Platform;
   readonly home: string;
   readonly env: NodeJS.ProcessEnv;
@@ -29,7 +29,7 @@ const defaultFolders: Readonly<Record<string, string>> = {
   CLAUDE_CONFIG_DIR: "~",
 };
 
-export function thisMachine(folder: string, env: NodeJS.ProcessEnv = process.env): Machine {
+export function thisMachine(folder: string, env: NodeJS.ProcessEnv = process.env): ImportPlaces {
   const { platform } = process;
   return {
     platform: platform === "darwin" || platform === "win32" ? platform : "linux",
@@ -40,14 +40,14 @@ export function thisMachine(folder: string, env: NodeJS.ProcessEnv = process.env
 }
 
 /** Undefined if the platform has no such file. */
-export function resolvePath(path: PathTemplate, machine: Machine): string | undefined {
+export function resolvePath(path: PathTemplate, machine: ImportPlaces): string | undefined {
   const template = typeof path === "string" ? path : path[machine.platform];
   if (template === undefined) return undefined;
   const [first = "", ...rest] = template.split("/");
   return pathsOf(machine).join(resolveStart(first, machine), ...rest);
 }
 
-function resolveStart(start: string, machine: Machine): string {
+function resolveStart(start: string, machine: ImportPlaces): string {
   if (start === "~") return machine.home;
   if (start === ".") return machine.folder;
   const name = start.slice(1);
@@ -58,18 +58,18 @@ function resolveStart(start: string, machine: Machine): string {
 }
 
 /** Relative to the project or to the home, for display. */
-export function shorten(file: string, machine: Machine): string {
+export function shorten(file: string, machine: ImportPlaces): string {
   const { sep } = pathsOf(machine);
   if (file.startsWith(machine.folder + sep)) return file.slice(machine.folder.length + 1);
   return file.startsWith(machine.home + sep) ? `~${file.slice(machine.home.length)}` : file;
 }
 
-export function pathsOf({ platform }: Machine): typeof posix {
+export function pathsOf({ platform }: ImportPlaces): typeof posix {
   return platform === "win32" ? win32 : posix;
 }
 
 /** The parsed file of a client: JSON with comments, TOML or YAML, by its name. */
-export interface Document {
+export interface ConfigDocument {
   readonly file: string;
   readonly text: string;
   readonly format: Format;
@@ -97,13 +97,16 @@ export async function expandStar(path: string): Promise<string[]> {
 }
 
 /** Undefined if there is no file. `project` is given for a file of a project. Throws ConfigError. */
-export async function readDocument(file: string, project?: string): Promise<Document | undefined> {
+export async function readDocument(
+  file: string,
+  project?: string,
+): Promise<ConfigDocument | undefined> {
   const bytes = await readBytes(file, project);
   return bytes === undefined ? undefined : parseDocument(file, decode(bytes, file));
 }
 
 /** Throws ConfigError with line and column. */
-export async function parseDocument(file: string, text: string): Promise<Document> {
+export async function parseDocument(file: string, text: string): Promise<ConfigDocument> {
   const format = formatOf(file);
   if (text.trim() === "" || text === "\ufeff")
     return { file, text, format, tree: {}, locate: () => `${file}:1:1` };
@@ -123,7 +126,7 @@ export async function readBytes(file: string, project?: string): Promise<Buffer 
   return (await readRegularFile(file, bytesMax, project))?.bytes;
 }
 
-function parseJson(file: string, text: string): Document {
+function parseJson(file: string, text: string): ConfigDocument {
   // The mark is replaced by a space, to keep all offsets.
   const { root, locate } = parseJsonText({ file, text: text.replace(/^\ufeff/, " ") });
   return { file, text, format: "json", tree: readValue(root), locate };

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { mergeTrees } from "../../config/layer.ts";
 import { kindOfHost } from "../../net/host.ts";
-import { type Machine, pathsOf } from "./document.ts";
+import { type ImportPlaces, pathsOf } from "./document.ts";
 
 /** Translates the value of a key into a part of a server in our config. */
 export type KeyReader = (value: unknown) => JsonObject;
@@ -111,14 +111,14 @@ function toText(value: unknown): unknown {
 export interface VariableSyntax {
   readonly pattern: RegExp;
   /** The reference in our config's syntax; undefined if only the client can resolve it. */
-  read(match: RegExpExecArray, machine: Machine): string | undefined;
+  read(match: RegExpExecArray, machine: ImportPlaces): string | undefined;
 }
 
 /** Translates every reference. Text that only looks like one of ours is escaped. */
 export function rewriteVariables(
   value: unknown,
   syntax: VariableSyntax,
-  machine: Machine,
+  machine: ImportPlaces,
 ): { readonly value: unknown; readonly unresolved: readonly string[] } {
   const unresolved: string[] = [];
 

@@ -7,18 +7,18 @@ import { isInside } from "../../config/project-limits.ts";
 import { findServerProblems } from "../../config/servers.ts";
 import { expandVariables, variablesIn } from "../../config/variables.ts";
 import {
-  type Client,
   type ClientFile,
   clients,
+  type ImportedClient,
   keysOf,
   listServers,
   type ServerEntry,
   variablesOf,
 } from "./clients.ts";
 import {
-  type Document,
+  type ConfigDocument,
   expandStar,
-  type Machine,
+  type ImportPlaces,
   parseDocument,
   readDocument,
   resolvePath,
@@ -28,9 +28,9 @@ import { isHall, rewriteVariables, translateEntry } from "./entry.ts";
 import { createKeeper, type FoundSecret, hideSecrets, type Keep } from "./inline-secrets.ts";
 
 interface ImportOptions {
-  readonly machine: Machine;
+  readonly machine: ImportPlaces;
   /** Default: all clients. */
-  readonly from?: readonly Client[] | undefined;
+  readonly from?: readonly ImportedClient[] | undefined;
   /** Only this file. */
   readonly file?: string | undefined;
   /** The servers in our config. */
@@ -87,7 +87,11 @@ export async function findServers({
   }
   return { ...mergeSightings(sightings, existing), warnings, files, secrets: keeper.found() };
 
-  async function readFile(client: Client, place: ClientFile, document: Document): Promise<void> {
+  async function readFile(
+    client: ImportedClient,
+    place: ClientFile,
+    document: ConfigDocument,
+  ): Promise<void> {
     let hasServers = false;
     let hasHall = false;
     const { id, name: clientName } = client;
@@ -120,14 +124,14 @@ export async function findServers({
 }
 
 interface ReadingOptions {
-  readonly machine: Machine;
+  readonly machine: ImportPlaces;
   readonly keep: Keep;
   readonly ownScript: string | undefined;
 }
 
 /** An entry as our config writes it: "hall" if it starts one, else a text that says why it cannot be used. */
 export async function readEntry(
-  client: Pick<Client, "name" | "keys" | "variables">,
+  client: Pick<ImportedClient, "name" | "keys" | "variables">,
   { name, value }: Pick<ServerEntry, "name" | "value">,
   { machine, keep, ownScript }: ReadingOptions,
 ): Promise<{ readonly server: JsonObject; readonly notes: readonly string[] } | string> {
@@ -151,7 +155,7 @@ export async function readEntry(
 /** A project's config may name only a dotenv file of the project. */
 function withoutForeignFile(
   server: JsonObject,
-  { folder }: Machine,
+  { folder }: ImportPlaces,
 ): { readonly server: JsonObject; readonly notes: readonly string[] } {
   const { envFile, ...rest } = server;
   if (typeof envFile !== "string" || isInside(resolve(folder, envFile), folder))
@@ -159,14 +163,14 @@ function withoutForeignFile(
   return { server: rest, notes: [`ignored envFile: "${envFile}" is outside the project`] };
 }
 
-function describeIgnored(keys: readonly string[], client: Pick<Client, "name">): string[] {
+function describeIgnored(keys: readonly string[], client: Pick<ImportedClient, "name">): string[] {
   return keys.length > 0 ? [`ignored ${keys.join(", ")}: specific to ${client.name}`] : [];
 }
 
 /** Applies our own rules, because one invalid entry would be an error in our config. */
 async function checkServer(
   server: JsonObject,
-  machine: Machine,
+  machine: ImportPlaces,
 ): Promise<{ server: JsonObject; notes: string[] } | string> {
   const problem = await findProblem(server, machine);
   if (!problem) return { server, notes: [] };
@@ -184,7 +188,7 @@ async function checkServer(
 
 async function findProblem(
   server: JsonObject,
-  { env, folder }: Machine,
+  { env, folder }: ImportPlaces,
 ): Promise<Problem | undefined> {
   const tree = { mcpServers: { server } };
   // Variables that are not set yet get a placeholder.
@@ -203,7 +207,7 @@ async function findProblem(
   return problem;
 }
 
-async function filesAt({ path }: ClientFile, machine: Machine): Promise<string[]> {
+async function filesAt({ path }: ClientFile, machine: ImportPlaces): Promise<string[]> {
   const file = resolvePath(path, machine);
   return file === undefined ? [] : expandStar(file);
 }
@@ -219,10 +223,10 @@ export function findUnset(server: JsonObject, env: NodeJS.ProcessEnv): string[] 
 
 /** The secrets in the text of a file of this client, for masking. */
 export async function findSecretsIn(
-  client: Client,
+  client: ImportedClient,
   file: string,
   text: string,
-  machine: Machine,
+  machine: ImportPlaces,
 ): Promise<readonly FoundSecret[]> {
   const keeper = createKeeper({});
   const document = await parseDocument(file, text);
@@ -242,7 +246,7 @@ interface Sighting {
   readonly client: { readonly id: string; readonly name: string };
   /** "file:line:column" of its entry. */
   readonly place: string;
-  /** Whether it is the client's file for one project or for the user. */
+  /** `project` or `user`: whose file of the client it is. */
   readonly scope: "project" | "user";
   /** The folder it is for, if it is not this project's. */
   readonly elsewhere?: string | undefined;
@@ -264,8 +268,9 @@ interface Merged {
 }
 
 /**
- * Merges the same server from several clients into one, and renames different servers with the same name. A server with the
- * same program and arguments, or the same URL, as one in our config is already known, whatever else differs.
+ * Merges the same server from several clients into one, and renames different servers with the same
+ * name. A server with the same program and arguments, or the same URL, as one in our config is
+ * already known, whatever else differs.
  */
 function mergeSightings(sightings: readonly Sighting[], existing: JsonObject): Merged {
   const groups = new Map<string, [Sighting, ...Sighting[]]>();

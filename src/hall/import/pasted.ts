@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { HallError, messageOf } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { parseJsonText, readValue } from "../../config/json.ts";
-import type { Client, ServerEntry } from "./clients.ts";
+import type { ImportedClient, ServerEntry } from "./clients.ts";
 import { editorVariables, excludeTools, ignored, renamed, shellVariables } from "./entry.ts";
 
 /** Reads text that the documentation of servers offers to copy: the JSON of any client, or a line for Claude Code. */
@@ -10,7 +10,7 @@ import { editorVariables, excludeTools, ignored, renamed, shellVariables } from 
 type NewEntry = Pick<ServerEntry, "name" | "value">;
 
 /** Reads copied entries, whatever client they were written for. */
-export const anyClient: Pick<Client, "name" | "keys" | "variables"> = {
+export const anyClient: Pick<ImportedClient, "name" | "keys" | "variables"> = {
   name: "the client it is written for",
   keys: {
     serverUrl: renamed("url"),

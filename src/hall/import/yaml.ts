@@ -3,10 +3,10 @@
 import { isNode, parseDocument } from "yaml";
 import { ConfigError, type Path } from "../../config/error.ts";
 import { positionOf } from "../../config/json.ts";
-import type { Document } from "./document.ts";
+import type { ConfigDocument } from "./document.ts";
 
 /** Throws ConfigError with line and column. */
-export function parseYaml(file: string, text: string): Document {
+export function parseYaml(file: string, text: string): ConfigDocument {
   const document = parseDocument(text, { prettyErrors: true });
   const [first] = document.errors;
   if (first) {

@@ -13,7 +13,7 @@ import { ConfigError, type Path } from "../../config/error.ts";
 import { projectFilesOf, readConfigFiles, userFileOf } from "../../config/files.ts";
 import { fieldAt, parseConfigFile } from "../../config/layer.ts";
 import { keysOf } from "../../config/toml.ts";
-import { type Document, type Machine, parseDocument } from "../import/document.ts";
+import { type ConfigDocument, type ImportPlaces, parseDocument } from "../import/document.ts";
 import type { ImportedServer } from "../import/import.ts";
 
 /** A change to the map of servers in a file. */
@@ -29,7 +29,7 @@ export interface Edit {
  * check that it has exactly the intended content. Throws ConfigError if the edit is not possible.
  */
 export async function editDocument(
-  document: Document,
+  document: ConfigDocument,
   { at, put = {}, remove = [] }: Edit,
 ): Promise<string> {
   if (!isObject(document.tree))
@@ -62,7 +62,7 @@ interface Editor {
   setOne(text: string, path: readonly string[], entry: unknown): string;
 }
 
-function editorOf({ file, format }: Document): Editor {
+function editorOf({ file, format }: ConfigDocument): Editor {
   if (format === "json") return { removeOne: removeFromJson, setOne: setInJson };
   if (format === "yaml")
     throw new ConfigError(`${file}: editing YAML is not supported; edit it by hand`);
@@ -127,8 +127,8 @@ function headerOf(line: string): string[] | undefined {
 }
 
 /**
- * Leaves every other character as it is. The parser's own `modify` reformats the lines around a change and moves a comment
- * at the end of a line to the next property.
+ * Leaves every other character as it is. The parser's own `modify` reformats the lines around a
+ * change and moves a comment at the end of a line to the next property.
  */
 export function setInJson(text: string, path: readonly string[], value: unknown): string {
   const root = parseJson(text);
@@ -277,7 +277,7 @@ export interface ProjectFile {
 }
 
 /** Throws ConfigError with file and line for an invalid file, which is never overwritten. */
-export async function readProjectFile({ folder, env }: Machine): Promise<ProjectFile> {
+export async function readProjectFile({ folder, env }: ImportPlaces): Promise<ProjectFile> {
   const places = projectFilesOf(folder);
   const userFile = userFileOf(env);
   const files = await readConfigFiles(userFile, places);

@@ -5,10 +5,10 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { ConfigError, type Path } from "../../config/error.ts";
 import { decode } from "../../config/files.ts";
 import { fieldAt } from "../../config/layer.ts";
-import { type Client, type ClientFile, keysOf, mapAt } from "../import/clients.ts";
+import { type ClientFile, type ImportedClient, keysOf, mapAt } from "../import/clients.ts";
 import {
-  type Document,
-  type Machine,
+  type ConfigDocument,
+  type ImportPlaces,
   parseDocument,
   readBytes,
   resolvePath,
@@ -19,7 +19,7 @@ import { type InstallRecord, type Records, writeThrough } from "./records.ts";
 
 /** A planned change to a client's file. */
 export interface InstallPlan {
-  readonly client: Client;
+  readonly client: ImportedClient;
   readonly scope: ClientFile["scope"];
   readonly file: string;
   /** The folder of the project that the file belongs to. */
@@ -35,14 +35,17 @@ export interface InstallPlan {
 }
 
 export interface InstallTarget {
-  readonly client: Client;
-  readonly machine: Machine;
+  readonly client: ImportedClient;
+  readonly machine: ImportPlaces;
   /** Default: the project's file, if the client has one. */
   readonly scope?: ClientFile["scope"] | undefined;
   readonly ownScript?: string | undefined;
 }
 
-/** Adds the hall to a client's file and removes the servers named in `move`. Throws ConfigError for an unreadable file. */
+/**
+ * Adds the hall to a client's file and removes the servers named in `move`. Throws ConfigError for
+ * an unreadable file.
+ */
 export async function planInstall(
   target: InstallTarget,
   command: readonly [string, ...string[]],
@@ -150,7 +153,7 @@ export async function applyUninstall(plan: InstallPlan, records: Records): Promi
 }
 
 function isHallEntry(
-  client: Client,
+  client: ImportedClient,
   name: string,
   value: unknown,
   ownScript: string | undefined,
@@ -198,7 +201,7 @@ async function findTarget(target: InstallTarget): Promise<{
 async function read(
   file: string,
   project: string | undefined,
-): Promise<{ readonly before: Buffer | undefined; readonly document: Document }> {
+): Promise<{ readonly before: Buffer | undefined; readonly document: ConfigDocument }> {
   const before = await readBytes(file, project);
   return {
     before,
@@ -215,7 +218,11 @@ async function readBackup(backup: string): Promise<Buffer> {
   return bytes;
 }
 
-function pick({ tree }: Document, at: Path, names: readonly string[]): Record<string, JsonObject> {
+function pick(
+  { tree }: ConfigDocument,
+  at: Path,
+  names: readonly string[],
+): Record<string, JsonObject> {
   const map = fieldAt(tree, at);
   return Object.fromEntries(
     names.flatMap((name) => (isObject(map) && isObject(map[name]) ? [[name, map[name]]] : [])),

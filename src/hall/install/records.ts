@@ -18,7 +18,10 @@ import { parseObject } from "../../base/json.ts";
 import { ConfigError } from "../../config/error.ts";
 import { resolveInside } from "../../config/files.ts";
 
-/** What `install` did to one file, so that `uninstall` can undo it. The content is in the backup, which only this user can read. */
+/**
+ * A record of what `install` did to one file, so that `uninstall` can undo it. The content is in
+ * the backup, which only this user can read.
+ */
 export interface InstallRecord {
   readonly client: string;
   readonly scope: "project" | "user";

@@ -16,7 +16,7 @@ export interface PageParts extends Pick<Project, "hall" | "followTrust"> {
 export type PageScope = "read" | "call" | "admin";
 
 /** A method of the page: the scope that it requires, the fields of its parameters, and the work. */
-export interface Method<Params, Result> {
+export interface PageMethod<Params, Result> {
   readonly scope: PageScope;
   readonly fields: Fields;
   run(params: Params, caller: PageCaller): Promise<Result>;
@@ -26,13 +26,13 @@ export function method<const F extends Fields, Result>(
   scope: PageScope,
   fields: F,
   run: (params: ParamsOf<F>, caller: PageCaller) => Promise<Result>,
-): Method<ParamsOf<F>, Result> {
+): PageMethod<ParamsOf<F>, Result> {
   return { scope, fields, run };
 }
 
 /** The parameters and results of an area, for the contract. */
 export type MethodsOf<Area> = {
-  readonly [M in keyof Area]: Area[M] extends Method<infer params, infer result>
+  readonly [M in keyof Area]: Area[M] extends PageMethod<infer params, infer result>
     ? { readonly params: params; readonly result: result }
     : never;
 };
@@ -71,7 +71,7 @@ type ValueOf<F> =
       ? FieldTypes[Name]
       : FieldTypes[F & keyof FieldTypes];
 
-/** Who decides, as the audit names them. The hall's own token belongs to the person whose hall this is. */
+/** The person who decides, as the audit names them. The hall's own token stands for the hall's owner. */
 export function deciderOf({ principal }: Pick<PageCaller, "principal">): string {
   return principal === "token" ? localUser() : principal;
 }

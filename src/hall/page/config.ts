@@ -1,6 +1,6 @@
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { addServers, type EditOptions, editServer } from "../config-edit.ts";
+import { addServers, type ConfigEditOptions, editServer } from "../config-edit.ts";
 import { entryFrom, readPasted, splitWords } from "../import/pasted.ts";
 import { switchTools } from "../shown-tools.ts";
 import { deciderOf, method, type PageParts, shape } from "./area.ts";
@@ -62,7 +62,7 @@ export function configArea(parts: PageParts) {
 async function applyChange(
   { folder, settings }: PageParts,
   change: ConfigChange,
-  options: EditOptions,
+  options: ConfigEditOptions,
 ): Promise<PlannedChange> {
   if (change.kind === "add") {
     const { added, ...report } = await addServers(folder, entriesOf(change), options);

@@ -9,7 +9,7 @@ import { answerApproval, createHandlers } from "../admin-handlers.ts";
 import type { Project } from "../project.ts";
 import type { Settings } from "../settings.ts";
 import { agentArea } from "./agents.ts";
-import { checkFields, deciderOf, type Method, method, type PageParts, shape } from "./area.ts";
+import { checkFields, deciderOf, method, type PageMethod, type PageParts, shape } from "./area.ts";
 import { configArea } from "./config.ts";
 import type { PageReads, PageSession } from "./contract.ts";
 import { createPageEvents } from "./events.ts";
@@ -76,7 +76,7 @@ export function createPageHost(
     ...hallArea(parts, settings),
     ...createAreas(parts, traffic),
   };
-  const find = (name: string): Method<JsonObject, unknown> | undefined =>
+  const find = (name: string): PageMethod<JsonObject, unknown> | undefined =>
     Object.hasOwn(methods, name) ? (methods[name as keyof typeof methods] as never) : undefined;
 
   const ask: PageHost["ask"] = async (method, params, caller) => {

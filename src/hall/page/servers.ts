@@ -1,7 +1,7 @@
 import type { Advice } from "../../base/advice.ts";
 import { collectServers } from "../../config/configured-servers.ts";
 import { loginTarget } from "../../upstream/issuer.ts";
-import type { Denial } from "../../upstream/sandbox/denials.ts";
+import type { SandboxDenial } from "../../upstream/sandbox/denials.ts";
 import { adviseUnset } from "../../upstream/unusable.ts";
 import type { UpstreamState } from "../../upstream/upstream.ts";
 import { openProjectSecrets } from "../secrets.ts";
@@ -28,7 +28,7 @@ export interface PageServer extends Omit<ListedServer, "tools" | "disabledTools"
   readonly missing: readonly string[];
   readonly next: readonly Advice[];
   /** Accesses that its sandbox denied since the hall started. */
-  readonly denied: readonly Denial[];
+  readonly denied: readonly SandboxDenial[];
 }
 
 const linesMax = 500;

@@ -7,6 +7,9 @@ import { method, type PageParts } from "./area.ts";
 import type { CallLine } from "./contract.ts";
 import { lineOf } from "./events.ts";
 
+// The calls as the page shows them: their number per minute, and one call with all that belongs to it.
+
+/** A call with the calls inside of it, the decisions about them, their retries and denied accesses. */
 export interface CallTree {
   readonly calls: readonly WholeCall[];
   readonly approvals: readonly CallApproval[];

@@ -6,7 +6,7 @@ import type {
   PendingApproval,
   SharedAnswers,
 } from "../../trust/approvals.ts";
-import type { PendingApproval as ShownApproval } from "../admin-contract.ts";
+import type { ListedApproval as ShownApproval } from "../admin-contract.ts";
 
 /** An approval that waits in another hall. */
 interface Elsewhere {
@@ -15,8 +15,9 @@ interface Elsewhere {
 }
 
 /**
- * Approvals of all halls: each hall shows what waits anywhere. An answer goes to the hall where the call waits; an answer for
- * a call that has failed waits for its next attempt in any hall, which one of them uses.
+ * Approvals of all halls: each hall shows what waits anywhere. An answer goes to the hall where the
+ * call waits; an answer for a call that has failed waits for its next attempt in any hall, which
+ * one of them uses.
  */
 export class SharedApprovals {
   readonly #board: Board;
@@ -78,7 +79,7 @@ export class SharedApprovals {
     const { hall } = this.#board;
     const text = approval && JSON.stringify({ hall, shown: showApproval(approval) });
     const ttlMs = approval && Math.max(1, approval.expiresAt - Date.now());
-    // It can still be answered here if the others do not hear of it.
+    // It can still be answered here if the others are not told.
     this.#board.put("approvals", token, text, { ttlMs, isQuick: true }).catch(() => {});
   }
 

@@ -5,8 +5,9 @@ import { withBoard } from "./team.ts";
 const key = "entries";
 
 /**
- * The user's decisions as several halls share them. The row in the database is what counts; each machine's file follows it,
- * so that reading costs what it always did. A change is made when every hall obeys it.
+ * The user's decisions as several halls share them. The row in the database is what counts; each
+ * machine's file follows it, so that reading costs what it always did. A change is made when every
+ * hall obeys it.
  */
 export function shareLedger(local: Ledger, settings: Settings): Ledger {
   return {

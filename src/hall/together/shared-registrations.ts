@@ -18,8 +18,8 @@ interface Shared {
 export type SendRun = (hall: string, body: JsonObject, scope: Scope) => Promise<unknown>;
 
 /**
- * Registrations that hold in all halls. `own` records a change; `book` only applies what another hall has recorded. A call of a
- * service that is connected to another hall goes through that hall.
+ * Registrations that hold in all halls. `own` records a change; `book` only applies what another
+ * hall has recorded. A call of a service that is connected to another hall goes through that hall.
  */
 export function shareRegistrations(
   own: Registrations,
@@ -47,7 +47,7 @@ export function shareRegistrations(
   return {
     ...own,
     async register(params, runner) {
-      // Refused before anything changes, if the others cannot hear of it.
+      // Refused before anything changes if the other halls cannot be told.
       if (!board.isCurrent) await board.refresh();
       const toolkit = await own.register(params, runner);
       const hall = toolkit.runner?.kind === "connection" && runner ? board.hall : undefined;

@@ -7,8 +7,8 @@ interface Value {
 }
 
 /**
- * Texts that all halls know, by key, with a copy in the memory of each. In the database a key is a digest, because keys name
- * people.
+ * Texts that all halls know, by key, with a copy in the memory of each. In the database a key is a
+ * digest, because keys name people.
  */
 export class SharedValues {
   readonly #board: Board;

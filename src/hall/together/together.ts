@@ -80,7 +80,7 @@ export function createTogether(board: Board): Together {
   };
 }
 
-/** A hall that was cut off for long goes on with its own sessions, and knows of no others. */
+/** A hall that was cut off for long keeps its own sessions and knows of no others. */
 function shareMoves(board: Board): SharedMoves {
   const values = new SharedValues(board, "moves");
   return {

@@ -8,15 +8,15 @@ import { NIL, Sym } from "../symbol.ts";
 import { Cons, Opaque, type Value } from "../values.ts";
 import { analyseLambda } from "./lambda.ts";
 import type { Binding, Lambda, Node } from "./nodes.ts";
-import { findSpecial, Scope, splitBody, type Target, Variable } from "./nodes.ts";
+import { type ExitTarget, findSpecial, LexicalScope, splitBody, Variable } from "./nodes.ts";
 
 /**
  * The context of a form. `direct`: targets that an EXIT returned here would reach, because all forms in
  * between pass it on. `tail`: targets whose values are those of this form.
  */
 export interface Place {
-  readonly direct: readonly Target[];
-  readonly tail: readonly Target[];
+  readonly direct: readonly ExitTarget[];
+  readonly tail: readonly ExitTarget[];
 }
 
 export const elsewhere: Place = { direct: [], tail: [] };
@@ -40,7 +40,7 @@ export class Analyser {
     this.m = m;
   }
 
-  form(form: Value, scope: Scope, place: Place = elsewhere): Node {
+  form(form: Value, scope: LexicalScope, place: Place = elsewhere): Node {
     this.m.tick(1);
     this.m.alloc(2);
     const before = scope.lambda.exits;
@@ -49,13 +49,13 @@ export class Analyser {
     return node;
   }
 
-  #form(form: Value, scope: Scope, place: Place): Node {
+  #form(form: Value, scope: LexicalScope, place: Place): Node {
     if (form instanceof Sym) return this.#name(form, scope, place);
     if (form instanceof Cons) return this.#compound(form, scope, place);
     return { kind: "constant", value: form };
   }
 
-  #name(name: Sym, scope: Scope, place: Place): Node {
+  #name(name: Sym, scope: LexicalScope, place: Place): Node {
     const found = scope.findVariable(name);
     if (found?.kind === "variable")
       return { kind: "local", variable: this.use(found.variable, scope) };
@@ -68,7 +68,7 @@ export class Analyser {
   }
 
   /** Captures the variable in every function between this one and its owner. */
-  use(variable: Variable, scope: Scope): Variable {
+  use(variable: Variable, scope: LexicalScope): Variable {
     for (
       let at: Lambda | null = scope.lambda;
       at !== null && at !== variable.owner;
@@ -80,7 +80,7 @@ export class Analyser {
     return variable;
   }
 
-  #compound(form: Cons, scope: Scope, place: Place): Node {
+  #compound(form: Cons, scope: LexicalScope, place: Place): Node {
     const { car: head, cdr: operands } = form;
     this.position = this.m.positions.get(form) ?? this.position;
     if (head instanceof Sym) {
@@ -102,12 +102,12 @@ export class Analyser {
     );
   }
 
-  #callLocal(variable: Variable, operands: Value, scope: Scope): Node {
+  #callLocal(variable: Variable, operands: Value, scope: LexicalScope): Node {
     const used = this.use(variable, scope);
     return { kind: "call-local", variable: used, args: this.args(operands, scope) };
   }
 
-  #call(head: Sym, operands: Value, scope: Scope): Node {
+  #call(head: Sym, operands: Value, scope: LexicalScope): Node {
     if (head === funcallName && operands instanceof Cons) return this.#funcall(operands, scope);
     const args = this.args(operands, scope);
     if (head.pkg?.locked && head.fn?.code.native) return { kind: "call-native", fn: head.fn, args };
@@ -115,12 +115,12 @@ export class Analyser {
   }
 
   /** Treats `(funcall #'f …)` as a call of f. */
-  #funcall(operands: Cons, scope: Scope): Node {
+  #funcall(operands: Cons, scope: LexicalScope): Node {
     const fn = operands.car;
     if (fn instanceof Cons && fn.car === functionName && fn.cdr instanceof Cons) {
       const name = fn.cdr.car;
       const setter = setterName(name);
-      let found: ReturnType<Scope["findFunction"]>;
+      let found: ReturnType<LexicalScope["findFunction"]>;
       if (name instanceof Sym) found = scope.findFunction(name);
       else if (setter !== null) found = scope.findFunction(setter, true);
       if (found?.kind === "function") return this.#callLocal(found.variable, operands.cdr, scope);
@@ -134,7 +134,7 @@ export class Analyser {
     return { kind: "funcall", fn: this.form(fn, scope), args: this.args(operands.cdr, scope) };
   }
 
-  args(operands: Value, scope: Scope): Node[] {
+  args(operands: Value, scope: LexicalScope): Node[] {
     const nodes: Node[] = [];
     let at = operands;
     for (; at instanceof Cons; at = at.cdr) this.#add(nodes, this.form(at.car, scope));
@@ -150,7 +150,7 @@ export class Analyser {
     nodes.push(node);
   }
 
-  expand(macro: Macro, form: Cons, scope: Scope): Value {
+  expand(macro: Macro, form: Cons, scope: LexicalScope): Value {
     this.m.tick(10);
     const expansion = macro.expand(form, new Opaque("ENVIRONMENT", scope), this.m);
     const position = this.m.positions.get(form);
@@ -160,7 +160,7 @@ export class Analyser {
   }
 
   /** An implicit progn. */
-  body(forms: Value, scope: Scope, place: Place = elsewhere): Node {
+  body(forms: Value, scope: LexicalScope, place: Place = elsewhere): Node {
     if (forms === NIL) return { kind: "constant", value: NIL };
     if (!(forms instanceof Cons)) return this.m.programError(`dotted body: ${this.m.show(forms)}`);
     if (forms.cdr === NIL) return this.form(forms.car, scope, place);
@@ -174,13 +174,13 @@ export class Analyser {
   }
 
   /** A body with declarations. */
-  declaredBody(forms: Value, scope: Scope, place: Place = elsewhere): Node {
+  declaredBody(forms: Value, scope: LexicalScope, place: Place = elsewhere): Node {
     const { forms: rest, specials } = splitBody(forms, false);
     return this.body(rest, withSpecials(scope, specials), place);
   }
 
   /** `(lambda (…) …)` as a node that makes the function. */
-  lambdaForm(form: Cons, scope: Scope, name: Value = lambdaName): Node {
+  lambdaForm(form: Cons, scope: LexicalScope, name: Value = lambdaName): Node {
     if (!(form.cdr instanceof Cons))
       return this.m.programError("a lambda expression needs a lambda list");
     return {
@@ -190,7 +190,7 @@ export class Analyser {
   }
 
   /** The next free slot of the current function. */
-  variable(name: Value, scope: Scope, slot = scope.free): Variable {
+  variable(name: Value, scope: LexicalScope, slot = scope.free): Variable {
     const { lambda } = scope;
     if (slot >= lambda.frameSize) lambda.frameSize = slot + 1;
     return new Variable(name, lambda, slot);
@@ -206,7 +206,7 @@ export class Analyser {
   bindings(
     names: readonly { readonly name: Sym; readonly init: Value }[],
     forms: Value,
-    scope: Scope,
+    scope: LexicalScope,
     place: Place,
     sequential: boolean,
   ): Node {
@@ -246,11 +246,11 @@ export function setterName(name: Value): Sym | null {
   return name.cdr.car instanceof Sym && name.cdr.cdr === NIL ? name.cdr.car : null;
 }
 
-export function withSpecials(scope: Scope, specials: readonly Sym[]): Scope {
+export function withSpecials(scope: LexicalScope, specials: readonly Sym[]): LexicalScope {
   return specials.reduce((outer, name) => outer.with({ kind: "special", name }), scope);
 }
 
 /** The scope of a top-level form. */
-export function outermost(lambda: Lambda): Scope {
-  return new Scope(lambda, null, null, 1);
+export function outermost(lambda: Lambda): LexicalScope {
+  return new LexicalScope(lambda, null, null, 1);
 }

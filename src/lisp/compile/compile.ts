@@ -8,7 +8,7 @@ import { Cons, itemsOf, listOf, type Value } from "../values.ts";
 import { Analyser, outermost } from "./analyse.ts";
 import { makeCode } from "./function-entry.ts";
 import { analyseLambda, emptyLambda } from "./lambda.ts";
-import { type Scope, splitBody } from "./nodes.ts";
+import { type LexicalScope, splitBody } from "./nodes.ts";
 
 const topName = named("%TOP-LEVEL");
 const progn = named("PROGN");
@@ -70,7 +70,7 @@ export function compileMacro(
   name: Value,
   lambdaList: Value,
   body: Value,
-  scope: Scope,
+  scope: LexicalScope,
 ): Macro {
   const { lambda, documentation } = macroLambda(m, name, lambdaList, body);
   const around = macrosOnly(scope, outermost(emptyLambda(null, topName)));
@@ -87,7 +87,7 @@ export const macroOf = (fn: Fn, documentation: string | null): Macro => ({
   documentation,
 });
 
-function macrosOnly(scope: Scope, base: Scope): Scope {
+function macrosOnly(scope: LexicalScope, base: LexicalScope): LexicalScope {
   const outer = scope.outer === null ? base : macrosOnly(scope.outer, base);
   return scope.entry?.kind === "macro" || scope.entry?.kind === "symbol-macro"
     ? outer.with(scope.entry)

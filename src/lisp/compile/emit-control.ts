@@ -9,7 +9,7 @@ import { EXIT, NIL } from "../symbol.ts";
 import { type Instance, Opaque, type Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { bindVariable, readVariable } from "./emit-variables.ts";
-import type { Target, Variable } from "./nodes.ts";
+import type { ExitTarget, Variable } from "./nodes.ts";
 import { type Mode, type Node, type NodeOf, notTail, type Run, type Test } from "./nodes.ts";
 
 export interface Token {
@@ -63,7 +63,7 @@ export function emitReturn(e: Emitter, node: NodeOf<"return">): Run {
   };
 }
 
-function throwTo(e: Emitter, target: Target, value: Run): Run {
+function throwTo(e: Emitter, target: ExitTarget, value: Run): Run {
   const { m } = e;
   const read = readVariable(e, target.token as Variable);
   return (f) => {
@@ -113,7 +113,7 @@ function nothing({ m }: Emitter, run: Run, mode: Mode): Run {
   };
 }
 
-function statementOf(e: Emitter, target: Target, node: Node): Statement {
+function statementOf(e: Emitter, target: ExitTarget, node: Node): Statement {
   if (node.kind === "go" && node.target === target && node.direct)
     return { kind: "jump", to: node.index };
   if (node.kind === "if") {
@@ -141,7 +141,7 @@ function inOrder(runs: readonly Run[]): Run {
 }
 
 /** `top: (when test (go end)) … (go top) end:`, the shape of most loops, which needs no program counter. */
-function asLoop(e: Emitter, target: Target, statements: readonly Statement[]): Run | null {
+function asLoop(e: Emitter, target: ExitTarget, statements: readonly Statement[]): Run | null {
   const { m } = e;
   const last = statements.at(-1);
   const first = statements[0];
@@ -196,7 +196,7 @@ function asLoop(e: Emitter, target: Target, statements: readonly Statement[]): R
 }
 
 /** A jump inside a loop is an exit to its own tagbody. */
-function asRun(m: Machine, target: Target, statement: Statement): Run {
+function asRun(m: Machine, target: ExitTarget, statement: Statement): Run {
   if (statement.kind === "run") return statement.run;
   const { to } = statement;
   const exit = (): Value => {
@@ -211,7 +211,7 @@ function asRun(m: Machine, target: Target, statement: Statement): Run {
 
 type Jumping = Run & { readonly from: (f: Frame, start: number) => Value };
 
-function jumping(e: Emitter, target: Target, statements: readonly Statement[]): Jumping {
+function jumping(e: Emitter, target: ExitTarget, statements: readonly Statement[]): Jumping {
   const { m } = e;
   const from = (f: Frame, start: number): Value => {
     let at = start;

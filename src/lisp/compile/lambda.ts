@@ -4,7 +4,7 @@ import { NIL, type Sym } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import type { Analyser, Place } from "./analyse.ts";
 import type { Binding, KeyParameter, Lambda, Node, OptionalParameter } from "./nodes.ts";
-import { type Scope, splitBody, Target, type Variable } from "./nodes.ts";
+import { ExitTarget, type LexicalScope, splitBody, type Variable } from "./nodes.ts";
 
 const nothing: Node = { kind: "constant", value: NIL };
 
@@ -35,7 +35,7 @@ export function analyseLambda(
   a: Analyser,
   lambdaList: Value,
   bodyForms: Value,
-  outer: Scope,
+  outer: LexicalScope,
   options: { name: Value; block: Sym | null },
 ): Lambda {
   const list = parseLambdaList(a.m, lambdaList, false);
@@ -70,9 +70,15 @@ export function analyseLambda(
   return lambda;
 }
 
-function bodyIn(a: Analyser, forms: Value, scope: Scope, place: Place, block: Sym | null): Node {
+function bodyIn(
+  a: Analyser,
+  forms: Value,
+  scope: LexicalScope,
+  place: Place,
+  block: Sym | null,
+): Node {
   if (block === null) return a.body(forms, scope, place);
-  const target = new Target(block, scope.lambda);
+  const target = new ExitTarget(block, scope.lambda);
   const inner = scope.with({ kind: "block", name: block, target });
   // Reserve a slot for the token, in case a closure exits the block.
   const body = a.body(forms, inner.above(scope.free + 1), {
@@ -83,17 +89,17 @@ function bodyIn(a: Analyser, forms: Value, scope: Scope, place: Place, block: Sy
 }
 
 /** Removes a block without exits. */
-export function closeBlock(target: Target, body: Node): Node {
+export function closeBlock(target: ExitTarget, body: Node): Node {
   return target.hasDirect || target.token !== null ? { kind: "block", target, body } : body;
 }
 
 class Parameters {
   readonly #a: Analyser;
   readonly #specials: readonly Sym[];
-  #scope: Scope;
+  #scope: LexicalScope;
   #free: number;
 
-  constructor(a: Analyser, scope: Scope, specials: readonly Sym[]) {
+  constructor(a: Analyser, scope: LexicalScope, specials: readonly Sym[]) {
     this.#a = a;
     this.#scope = scope;
     this.#specials = specials;
@@ -134,7 +140,7 @@ class Parameters {
   /** The body inside its `&aux` variables. */
   around(
     aux: readonly { readonly name: Value; readonly init: Value }[],
-    body: (scope: Scope, place: Place) => Node,
+    body: (scope: LexicalScope, place: Place) => Node,
   ): Node {
     const a = this.#a;
     const steps: Binding[] = [];

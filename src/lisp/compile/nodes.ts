@@ -30,10 +30,10 @@ interface Parts {
   "values-call": { fn: Node; args: readonly Node[] };
   "values-list": { form: Node };
   "values-prog1": { first: Node; rest: Node };
-  block: { target: Target; body: Node };
-  return: { target: Target; value: Node; direct: boolean };
-  tagbody: { target: Target; statements: readonly Node[] };
-  go: { target: Target; index: number; direct: boolean };
+  block: { target: ExitTarget; body: Node };
+  return: { target: ExitTarget; value: Node; direct: boolean };
+  tagbody: { target: ExitTarget; statements: readonly Node[] };
+  go: { target: ExitTarget; index: number; direct: boolean };
   /** The variable holds the condition for the clauses. */
   "handler-case": {
     condition: Variable;
@@ -121,7 +121,7 @@ export class Variable {
 }
 
 /** The target of `return-from` or `go`. */
-export class Target {
+export class ExitTarget {
   readonly name: Value;
   readonly owner: Lambda;
   /** Tags of a tagbody with the index of the following statement; empty for a block. */
@@ -147,40 +147,40 @@ export type Entry =
       readonly variable: Variable;
     }
   | { readonly kind: "macro"; readonly name: Sym; readonly macro: Macro }
-  | { readonly kind: "block"; readonly name: Sym; readonly target: Target }
-  | { readonly kind: "tags"; readonly target: Target };
+  | { readonly kind: "block"; readonly name: Sym; readonly target: ExitTarget }
+  | { readonly kind: "tags"; readonly target: ExitTarget };
 
-export class Scope {
+export class LexicalScope {
   readonly lambda: Lambda;
   readonly entry: Entry | null;
-  readonly outer: Scope | null;
+  readonly outer: LexicalScope | null;
   /** The first free slot of the frame. */
   readonly free: number;
-  constructor(lambda: Lambda, entry: Entry | null, outer: Scope | null, free: number) {
+  constructor(lambda: Lambda, entry: Entry | null, outer: LexicalScope | null, free: number) {
     this.lambda = lambda;
     this.entry = entry;
     this.outer = outer;
     this.free = free;
   }
 
-  with(entry: Entry, free = this.free): Scope {
-    return new Scope(this.lambda, entry, this, free);
+  with(entry: Entry, free = this.free): LexicalScope {
+    return new LexicalScope(this.lambda, entry, this, free);
   }
 
   /** A scope inside a new function. */
-  inside(lambda: Lambda): Scope {
-    return new Scope(lambda, null, this, 1);
+  inside(lambda: Lambda): LexicalScope {
+    return new LexicalScope(lambda, null, this, 1);
   }
 
   /** The same names, with slots below `free` in use. */
-  above(free: number): Scope {
-    return new Scope(this.lambda, null, this, free);
+  above(free: number): LexicalScope {
+    return new LexicalScope(this.lambda, null, this, free);
   }
 
   findVariable(
     name: Sym,
   ): Extract<Entry, { kind: "variable" | "special" | "symbol-macro" }> | undefined {
-    for (let at: Scope | null = this; at !== null; at = at.outer) {
+    for (let at: LexicalScope | null = this; at !== null; at = at.outer) {
       const { entry } = at;
       if (
         entry !== null &&
@@ -196,7 +196,7 @@ export class Scope {
     name: Sym,
     setter = false,
   ): Extract<Entry, { kind: "function" | "macro" }> | undefined {
-    for (let at: Scope | null = this; at !== null; at = at.outer) {
+    for (let at: LexicalScope | null = this; at !== null; at = at.outer) {
       const { entry } = at;
       if (entry?.kind === "function" && entry.name === name && entry.setter === setter)
         return entry;
@@ -205,14 +205,14 @@ export class Scope {
     return undefined;
   }
 
-  findBlock(name: Sym): Target | undefined {
-    for (let at: Scope | null = this; at !== null; at = at.outer)
+  findBlock(name: Sym): ExitTarget | undefined {
+    for (let at: LexicalScope | null = this; at !== null; at = at.outer)
       if (at.entry?.kind === "block" && at.entry.name === name) return at.entry.target;
     return undefined;
   }
 
-  findTag(tag: Value): Target | undefined {
-    for (let at: Scope | null = this; at !== null; at = at.outer)
+  findTag(tag: Value): ExitTarget | undefined {
+    for (let at: LexicalScope | null = this; at !== null; at = at.outer)
       if (at.entry?.kind === "tags" && at.entry.target.tags.has(tag)) return at.entry.target;
     return undefined;
   }
@@ -263,7 +263,7 @@ function specialsOf(declaration: Cons): Sym[] {
 export type AnalyseSpecial = (
   analyser: Analyser,
   operands: Value,
-  scope: Scope,
+  scope: LexicalScope,
   place: Place,
   form: Cons,
 ) => Node;

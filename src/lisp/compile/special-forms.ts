@@ -15,7 +15,13 @@ import {
 import { compileMacro } from "./compile.ts";
 import { analyseLambda, closeBlock } from "./lambda.ts";
 import type { Node } from "./nodes.ts";
-import { type AnalyseSpecial, defineSpecial, type Scope, splitBody, Target } from "./nodes.ts";
+import {
+  type AnalyseSpecial,
+  defineSpecial,
+  ExitTarget,
+  type LexicalScope,
+  splitBody,
+} from "./nodes.ts";
 
 export function defineSpecialForms(): void {
   defineSpecial("QUOTE", (a, operands) => ({
@@ -84,7 +90,7 @@ function nameOf(m: Machine, value: Value, what: string): Sym {
     : m.programError(`${m.show(value)} cannot be the name of a ${what}`);
 }
 
-function functionNode(a: Analyser, name: Value, scope: Scope): Node {
+function functionNode(a: Analyser, name: Value, scope: LexicalScope): Node {
   if (name instanceof Cons && name.car === named("LAMBDA")) return a.lambdaForm(name, scope);
   if (name instanceof Cons && name.car === named("%NAMED-LAMBDA"))
     return namedLambda(a, name, scope);
@@ -100,14 +106,14 @@ function functionNode(a: Analyser, name: Value, scope: Scope): Node {
 }
 
 /** `(function (%named-lambda name (…) …))`: a lambda with a name and a block of that name. */
-function namedLambda(a: Analyser, form: Cons, scope: Scope): Node {
+function namedLambda(a: Analyser, form: Cons, scope: LexicalScope): Node {
   const [name, lambdaList] = itemsOf(form.cdr) as [Value, Value];
   const block = setterName(name) ?? (name instanceof Sym ? name : null);
   const body = ((form.cdr as Cons).cdr as Cons).cdr;
   return { kind: "lambda", lambda: analyseLambda(a, lambdaList, body, scope, { name, block }) };
 }
 
-function analyseIf(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
+function analyseIf(a: Analyser, operands: Value, scope: LexicalScope, place: Place): Node {
   const [test, then, otherwise, ...more] = itemsOf(operands);
   if (test === undefined || then === undefined || more.length > 0)
     return a.m.programError("if takes a test, a form and an optional second form");
@@ -119,7 +125,7 @@ function analyseIf(a: Analyser, operands: Value, scope: Scope, place: Place): No
   };
 }
 
-function analyseOr(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
+function analyseOr(a: Analyser, operands: Value, scope: LexicalScope, place: Place): Node {
   if (operands === NIL) return { kind: "constant", value: NIL };
   const items: Node[] = [];
   for (let at = operands; at instanceof Cons; at = at.cdr) {
@@ -147,7 +153,7 @@ const analyseLet =
     return a.bindings(names, body, scope, place, name === "let*");
   };
 
-function analyseSetq(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
+function analyseSetq(a: Analyser, operands: Value, scope: LexicalScope, place: Place): Node {
   const items = itemsOf(operands);
   if (items.length % 2 === 1) a.m.programError("setq takes names and values in pairs");
   const nodes: Node[] = [];
@@ -159,7 +165,7 @@ function analyseSetq(a: Analyser, operands: Value, scope: Scope, place: Place): 
   return nodes.length === 0 ? { kind: "constant", value: NIL } : { kind: "progn", body: nodes };
 }
 
-function setNode(a: Analyser, name: Sym, value: Value, scope: Scope, place: Place): Node {
+function setNode(a: Analyser, name: Sym, value: Value, scope: LexicalScope, place: Place): Node {
   const found = scope.findVariable(name);
   const expansion = found === undefined ? a.m.symbolMacros.get(name) : undefined;
   if (found?.kind === "symbol-macro" || expansion !== undefined) {
@@ -206,9 +212,9 @@ const analyseFunctions =
     return { kind: "labels", functions, body: a.declaredBody(body, inner, place) };
   };
 
-function analyseMacrolet(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
+function analyseMacrolet(a: Analyser, operands: Value, scope: LexicalScope, place: Place): Node {
   const { car: definitions, cdr: body } = atLeast(a.m, "macrolet", operands, 1);
-  const inner = itemsOf(definitions).reduce<Scope>((outer, definition) => {
+  const inner = itemsOf(definitions).reduce<LexicalScope>((outer, definition) => {
     const { car: name, cdr: rest } = atLeast(a.m, "a local macro", definition, 2);
     const { car: lambdaList, cdr: forms } = rest as Cons;
     const macro = compileMacro(a.m, name, lambdaList, forms, scope);
@@ -217,10 +223,15 @@ function analyseMacrolet(a: Analyser, operands: Value, scope: Scope, place: Plac
   return a.declaredBody(body, inner, place);
 }
 
-function analyseSymbolMacrolet(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
+function analyseSymbolMacrolet(
+  a: Analyser,
+  operands: Value,
+  scope: LexicalScope,
+  place: Place,
+): Node {
   const { car: definitions, cdr: body } = atLeast(a.m, "symbol-macrolet", operands, 1);
   const { specials } = splitBody(body, false);
-  const inner = itemsOf(definitions).reduce<Scope>((outer, definition) => {
+  const inner = itemsOf(definitions).reduce<LexicalScope>((outer, definition) => {
     const [name, expansion] = exactly(a.m, "a symbol macro", definition, 2) as [Value, Value];
     const sym = nameOf(a.m, name, "symbol macro");
     if (a.isSpecial(sym, specials))
@@ -230,9 +241,9 @@ function analyseSymbolMacrolet(a: Analyser, operands: Value, scope: Scope, place
   return a.declaredBody(body, inner, place);
 }
 
-function analyseBlock(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
+function analyseBlock(a: Analyser, operands: Value, scope: LexicalScope, place: Place): Node {
   const { car: name, cdr: body } = atLeast(a.m, "block", operands, 1);
-  const target = new Target(name, scope.lambda);
+  const target = new ExitTarget(name, scope.lambda);
   const inner = scope.with({ kind: "block", name: nameOf(a.m, name, "block"), target });
   // Reserve a slot for the token, in case a closure exits the block.
   const node = a.body(body, inner.above(scope.free + 1), {
@@ -242,7 +253,7 @@ function analyseBlock(a: Analyser, operands: Value, scope: Scope, place: Place):
   return closeBlock(target, node);
 }
 
-function analyseReturn(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
+function analyseReturn(a: Analyser, operands: Value, scope: LexicalScope, place: Place): Node {
   const [name, value, ...more] = itemsOf(operands);
   if (name === undefined || more.length > 0)
     return a.m.programError("return-from takes the name of a block and an optional form");
@@ -257,7 +268,7 @@ function analyseReturn(a: Analyser, operands: Value, scope: Scope, place: Place)
 }
 
 /** An exit that cannot return EXIT throws to a token made at the target. */
-function aim(a: Analyser, target: Target, direct: boolean, scope: Scope): void {
+function aim(a: Analyser, target: ExitTarget, direct: boolean, scope: LexicalScope): void {
   if (direct) {
     target.hasDirect = true;
     scope.lambda.exits++;
@@ -267,15 +278,15 @@ function aim(a: Analyser, target: Target, direct: boolean, scope: Scope): void {
   a.use(target.token, scope);
 }
 
-function scopeOf(target: Target, scope: Scope): Scope {
-  for (let at: Scope | null = scope; at !== null; at = at.outer)
+function scopeOf(target: ExitTarget, scope: LexicalScope): LexicalScope {
+  for (let at: LexicalScope | null = scope; at !== null; at = at.outer)
     if (at.lambda === target.owner) return at;
   return scope;
 }
 
 /** The slot that `analyseBlock`, `analyseTagbody` and `analyseLambda` reserved. */
-function tokenSlot(target: Target, scope: Scope): number {
-  for (let at: Scope | null = scope; at !== null; at = at.outer) {
+function tokenSlot(target: ExitTarget, scope: LexicalScope): number {
+  for (let at: LexicalScope | null = scope; at !== null; at = at.outer) {
     const { entry } = at;
     if ((entry?.kind === "block" || entry?.kind === "tags") && entry.target === target)
       return at.free;
@@ -283,8 +294,8 @@ function tokenSlot(target: Target, scope: Scope): number {
   throw new Error("an exit without a target");
 }
 
-function analyseTagbody(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
-  const target = new Target(NIL, scope.lambda);
+function analyseTagbody(a: Analyser, operands: Value, scope: LexicalScope, place: Place): Node {
+  const target = new ExitTarget(NIL, scope.lambda);
   const items = itemsOf(operands);
   const forms: Value[] = [];
   for (const item of items) {
@@ -299,7 +310,7 @@ function analyseTagbody(a: Analyser, operands: Value, scope: Scope, place: Place
   return { kind: "tagbody", target, statements };
 }
 
-function analyseGo(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
+function analyseGo(a: Analyser, operands: Value, scope: LexicalScope, place: Place): Node {
   const tag = exactly(a.m, "go", operands, 1)[0] as Value;
   const target = scope.findTag(tag);
   if (target === undefined)
@@ -309,17 +320,17 @@ function analyseGo(a: Analyser, operands: Value, scope: Scope, place: Place): No
   return { kind: "go", target, index: target.tags.get(tag) as number, direct };
 }
 
-function analyseValuesCall(a: Analyser, operands: Value, scope: Scope): Node {
+function analyseValuesCall(a: Analyser, operands: Value, scope: LexicalScope): Node {
   const { car: fn, cdr: forms } = atLeast(a.m, "multiple-value-call", operands, 1);
   return { kind: "values-call", fn: a.form(fn, scope), args: a.args(forms, scope) };
 }
 
-function analyseValuesProg1(a: Analyser, operands: Value, scope: Scope): Node {
+function analyseValuesProg1(a: Analyser, operands: Value, scope: LexicalScope): Node {
   const { car: first, cdr: rest } = atLeast(a.m, "multiple-value-prog1", operands, 1);
   return { kind: "values-prog1", first: a.form(first, scope), rest: a.body(rest, scope) };
 }
 
-function analyseValuesBind(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
+function analyseValuesBind(a: Analyser, operands: Value, scope: LexicalScope, place: Place): Node {
   const { car: list, cdr: more } = atLeast(a.m, "multiple-value-bind", operands, 2);
   const { car: form, cdr: body } = more as Cons;
   const { forms, specials } = splitBody(body, false);
@@ -343,7 +354,7 @@ function analyseValuesBind(a: Analyser, operands: Value, scope: Scope, place: Pl
 }
 
 /** `(%handler-case variable form (type form)…)`. A clause runs where the form was left, so it may be a tail. */
-function analyseHandlerCase(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
+function analyseHandlerCase(a: Analyser, operands: Value, scope: LexicalScope, place: Place): Node {
   const [name, body, ...clauses] = itemsOf(operands) as [Sym, Value, ...Value[]];
   const condition = a.variable(name, scope);
   const free = scope.free + 1;
@@ -362,7 +373,7 @@ function analyseHandlerCase(a: Analyser, operands: Value, scope: Scope, place: P
 const evaluating = new Set(["EXECUTE", "EVAL"]);
 
 /** Programs are evaluated form by form, so only `:execute` (or the old name `eval`) matters. */
-function analyseEvalWhen(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
+function analyseEvalWhen(a: Analyser, operands: Value, scope: LexicalScope, place: Place): Node {
   const { car: situations, cdr: body } = atLeast(a.m, "eval-when", operands, 1);
   const runs = itemsOf(situations).some(
     (situation) => situation instanceof Sym && evaluating.has(situation.name),

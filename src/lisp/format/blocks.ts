@@ -11,9 +11,9 @@ import {
   Buffer,
   type Clause,
   type Directive,
-  type Ending,
+  type DirectiveEnding,
+  FormatRun,
   type Piece,
-  Run,
   streamTarget,
 } from "./run.ts";
 
@@ -32,7 +32,11 @@ export const blockDirectives: readonly (readonly [string, Action])[] = [
   [";", (run) => run.fail("~; outside ~[ and ~<")],
 ];
 
-function changeCase(run: Run, directive: Directive, format: Formatting): Ending | undefined {
+function changeCase(
+  run: FormatRun,
+  directive: Directive,
+  format: Formatting,
+): DirectiveEnding | undefined {
   const inner = run.into(new Buffer(run.m, run.target.stream.column));
   const ending = format.pieces(inner, directive.clauses[0]?.pieces ?? []);
   run.at = inner.at;
@@ -58,7 +62,11 @@ function mapCodes(text: string, change: (code: number) => number): string {
   ).join("");
 }
 
-function choose(run: Run, directive: Directive, format: Formatting): Ending | undefined {
+function choose(
+  run: FormatRun,
+  directive: Directive,
+  format: Formatting,
+): DirectiveEnding | undefined {
   const { clauses, colon, at } = directive;
   if (at) {
     if (clauses.length > 1) run.fail("~@[ takes one section");
@@ -79,16 +87,16 @@ function choose(run: Run, directive: Directive, format: Formatting): Ending | un
   return chosen && passOn(format.pieces(run, chosen.pieces));
 }
 
-function passOn(ending: Ending): Ending | undefined {
+function passOn(ending: DirectiveEnding): DirectiveEnding | undefined {
   return ending === "end" ? undefined : ending;
 }
 
-function iterate(run: Run, directive: Directive, format: Formatting): undefined {
+function iterate(run: FormatRun, directive: Directive, format: Formatting): undefined {
   const limit = run.parameters(directive).number() ?? Number.POSITIVE_INFINITY;
   const pieces = directive.clauses[0]?.pieces ?? [];
   const control = pieces.length === 0 ? run.next() : undefined;
-  const inner = directive.at ? run : new Run(run.m, run.target, run.nextList());
-  const once = (one: Run): Ending =>
+  const inner = directive.at ? run : new FormatRun(run.m, run.target, run.nextList());
+  const once = (one: FormatRun): DirectiveEnding =>
     control === undefined ? format.pieces(one, pieces) : format.control(one, control);
   const isAtLeastOnce = directive.closing?.colon === true;
   for (let count = 0; count < limit; count += 1) {
@@ -100,13 +108,13 @@ function iterate(run: Run, directive: Directive, format: Formatting): undefined 
 }
 
 /** One iteration of `~:{`: the next argument is the list of arguments. */
-function sublist(inner: Run, once: (run: Run) => Ending): Ending {
+function sublist(inner: FormatRun, once: (run: FormatRun) => DirectiveEnding): DirectiveEnding {
   const list = inner.next();
   if (!(list instanceof Cons) && list !== NIL) return inner.m.typeError(list, "LIST");
-  return once(new Run(inner.m, inner.target, itemsOf(list), 0, inner.left === 0));
+  return once(new FormatRun(inner.m, inner.target, itemsOf(list), 0, inner.left === 0));
 }
 
-function leave(run: Run, directive: Directive): Ending | undefined {
+function leave(run: FormatRun, directive: Directive): DirectiveEnding | undefined {
   const parameters = run.parameters(directive);
   const [first, second, third] = [parameters.any(), parameters.any(), parameters.any()];
   if (directive.colon && run.isLastSublist === undefined) run.fail("~:^ outside ~:{");
@@ -126,7 +134,11 @@ function isLeaving(isOver: boolean, first: Compared, second: Compared, third: Co
 
 // `~<…~>` justifies its segments in a field; `~<…~:>` is a logical block.
 
-function justify(run: Run, directive: Directive, format: Formatting): Ending | undefined {
+function justify(
+  run: FormatRun,
+  directive: Directive,
+  format: Formatting,
+): DirectiveEnding | undefined {
   const parameters = run.parameters(directive);
   const width = parameters.number() ?? 0;
   const step = parameters.number() ?? 1;
@@ -156,7 +168,7 @@ interface Overflow {
 
 /** The text of each segment; `~^` drops its segment and those after it. */
 function segments(
-  run: Run,
+  run: FormatRun,
   { clauses }: Directive,
   format: Formatting,
 ): { texts: string[]; overflow: Overflow | undefined } {
@@ -177,7 +189,7 @@ function segments(
 }
 
 function spread(
-  run: Run,
+  run: FormatRun,
   texts: readonly string[],
   { colon, at }: Directive,
   { gaps, pad, room }: { gaps: number; pad: string; room: number },
@@ -196,7 +208,7 @@ function spread(
   return at ? text + gap() : text;
 }
 
-function logicalBlock(run: Run, directive: Directive, format: Formatting): undefined {
+function logicalBlock(run: FormatRun, directive: Directive, format: Formatting): undefined {
   const { clauses, colon, at, closing } = directive;
   const [first, second, third] = clauses;
   if (clauses.length > 3) run.fail("~<…~:> takes at most three sections");
@@ -216,7 +228,7 @@ function logicalBlock(run: Run, directive: Directive, format: Formatting): undef
   const args = value === undefined ? run.args.slice(run.at) : itemsOf(value);
   withLabels(run.m, value ?? NIL, () =>
     inBlock(run.m, run.target.stream, block, (stream) => {
-      const inner = new Run(run.m, streamTarget(run.m, stream), args);
+      const inner = new FormatRun(run.m, streamTarget(run.m, stream), args);
       format.pieces(inner, closing?.at ? filled(body) : body);
       if (at) run.at += inner.at;
     }),
@@ -248,7 +260,7 @@ const plainDirective: Directive = {
   name: "",
 };
 
-function literal(run: Run, clause: Directive["clauses"][number] | undefined): string {
+function literal(run: FormatRun, clause: Directive["clauses"][number] | undefined): string {
   const pieces = clause?.pieces ?? [];
   if (pieces.some((piece) => typeof piece !== "string"))
     run.fail("the prefix and the suffix of ~<…~:> contain no directives");
@@ -276,22 +288,22 @@ export const layoutDirectives: readonly (readonly [string, Action])[] = [
   ],
 ];
 
-function newline(run: Run, { colon, at }: Directive): undefined {
+function newline(run: FormatRun, { colon, at }: Directive): undefined {
   if (colon) run.target.stream.pretty?.newline(at ? "MANDATORY" : "FILL");
   else run.target.stream.pretty?.newline(at ? "MISER" : "LINEAR");
 }
 
-function repeated(run: Run, directive: Directive, character: string): undefined {
+function repeated(run: FormatRun, directive: Directive, character: string): undefined {
   run.target.write(run.repeat(character, run.parameters(directive).number() ?? 1));
 }
 
-function freshLines(run: Run, directive: Directive): undefined {
+function freshLines(run: FormatRun, directive: Directive): undefined {
   const count = run.parameters(directive).number() ?? 1;
   if (count > 0)
     run.target.write(run.repeat("\n", run.target.stream.column > 0 ? count : count - 1));
 }
 
-function tabulate(run: Run, directive: Directive): undefined {
+function tabulate(run: FormatRun, directive: Directive): undefined {
   const parameters = run.parameters(directive);
   const wanted = parameters.number() ?? 1;
   const step = parameters.number() ?? 1;
@@ -316,7 +328,7 @@ function absoluteSpaces(column: number, wanted: number, step: number): number {
   return step === 0 ? 0 : step - ((column - wanted) % step);
 }
 
-function goTo(run: Run, directive: Directive): undefined {
+function goTo(run: FormatRun, directive: Directive): undefined {
   const count = run.parameters(directive).number() ?? (directive.at ? 0 : 1);
   if (!directive.at && !directive.colon) {
     for (let skipped = 0; skipped < count; skipped += 1) run.next();
@@ -328,8 +340,8 @@ function goTo(run: Run, directive: Directive): undefined {
   run.at = at;
 }
 
-function recurse(run: Run, directive: Directive, format: Formatting): undefined {
+function recurse(run: FormatRun, directive: Directive, format: Formatting): undefined {
   const control = run.next();
   if (directive.at) format.control(run, control);
-  else format.control(new Run(run.m, run.target, run.nextList()), control);
+  else format.control(new FormatRun(run.m, run.target, run.nextList()), control);
 }

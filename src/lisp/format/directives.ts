@@ -9,7 +9,7 @@ import { bool, NIL } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import type { Action } from "./format.ts";
 import { exponentText, fixedText, generalText, moneyText } from "./numerals.ts";
-import type { Directive, Run } from "./run.ts";
+import type { Directive, FormatRun } from "./run.ts";
 
 export const valueDirectives: readonly (readonly [string, Action])[] = [
   ["A", (run, directive) => printed(run, directive, false)],
@@ -19,7 +19,7 @@ export const valueDirectives: readonly (readonly [string, Action])[] = [
   ["/", callNamed],
 ];
 
-function printed(run: Run, directive: Directive, escapes: boolean): undefined {
+function printed(run: FormatRun, directive: Directive, escapes: boolean): undefined {
   if (directive.parameters.length === 0) {
     run.target.write(valueText(run, run.next(), directive, escapes));
     return;
@@ -38,11 +38,11 @@ function printed(run: Run, directive: Directive, escapes: boolean): undefined {
   });
 }
 
-function valueText(run: Run, value: Value, directive: Directive, escapes: boolean): string {
+function valueText(run: FormatRun, value: Value, directive: Directive, escapes: boolean): string {
   return directive.colon && value === NIL ? "()" : printText(run.m, value, escapes);
 }
 
-export interface Field {
+export interface PaddedField {
   readonly width: number;
   readonly step: number;
   readonly padding: number;
@@ -51,7 +51,11 @@ export interface Field {
   readonly isRight: boolean;
 }
 
-function writeField(run: Run, text: string, { width, step, padding, pad, isRight }: Field): void {
+function writeField(
+  run: FormatRun,
+  text: string,
+  { width, step, padding, pad, isRight }: PaddedField,
+): void {
   if (step <= 0) run.fail(`the third parameter must be positive, and is ${step}`);
   const shown = Math.max(0, padding);
   const missing = width - codePoints(text) - shown;
@@ -66,7 +70,7 @@ function codePoints(text: string): number {
   return length;
 }
 
-function characterDirective(run: Run, { colon, at }: Directive): string {
+function characterDirective(run: FormatRun, { colon, at }: Directive): string {
   const value = run.next();
   if (!(value instanceof Char)) return run.m.typeError(value, "CHARACTER");
   if (colon) return characterName(value.code) ?? String.fromCodePoint(value.code);
@@ -74,7 +78,7 @@ function characterDirective(run: Run, { colon, at }: Directive): string {
 }
 
 /** Calls the function with the stream, the argument, both modifiers and the parameters. */
-function callNamed(run: Run, directive: Directive): undefined {
+function callNamed(run: FormatRun, directive: Directive): undefined {
   const parameters = run.parameters(directive);
   const extra: Value[] = directive.parameters.map(() => {
     const value = parameters.any();
@@ -91,7 +95,7 @@ function callNamed(run: Run, directive: Directive): undefined {
   ]);
 }
 
-function symbolNamed(run: Run, text: string): Value {
+function symbolNamed(run: FormatRun, text: string): Value {
   const name = text.toUpperCase();
   const mark = name.search(/::?/);
   const packageName = mark < 0 ? "COMMON-LISP-USER" : name.slice(0, mark);
@@ -115,14 +119,14 @@ export const numberDirectives: readonly (readonly [string, Action])[] = [
   ["P", pluralDirective],
 ];
 
-type Parameters = ReturnType<Run["parameters"]>;
+type Parameters = ReturnType<FormatRun["parameters"]>;
 
-function integerDirective(run: Run, directive: Directive, base: number): undefined {
+function integerDirective(run: FormatRun, directive: Directive, base: number): undefined {
   writeInteger(run, directive, run.parameters(directive), base);
 }
 
 function writeInteger(
-  run: Run,
+  run: FormatRun,
   directive: Directive,
   parameters: Parameters,
   base: number,
@@ -143,7 +147,7 @@ function writeInteger(
   writeField(run, sign + grouped, { width, step: 1, padding: 0, pad, isRight: true });
 }
 
-function group(run: Run, digits: string, comma: string, interval: number): string {
+function group(run: FormatRun, digits: string, comma: string, interval: number): string {
   if (interval <= 0) return run.fail(`digits cannot be grouped by ${interval}`);
   const first = digits.length % interval || interval;
   const groups = [digits.slice(0, first)];
@@ -152,7 +156,7 @@ function group(run: Run, digits: string, comma: string, interval: number): strin
   return groups.join(comma);
 }
 
-function radixDirective(run: Run, directive: Directive): undefined {
+function radixDirective(run: FormatRun, directive: Directive): undefined {
   const parameters = run.parameters(directive);
   const base = parameters.number();
   if (base !== undefined) {
@@ -168,7 +172,7 @@ function radixDirective(run: Run, directive: Directive): undefined {
   run.target.write(String(written));
 }
 
-function fixedDirective(run: Run, directive: Directive): undefined {
+function fixedDirective(run: FormatRun, directive: Directive): undefined {
   const parameters = run.parameters(directive);
   const shape = {
     width: parameters.number(),
@@ -181,7 +185,11 @@ function fixedDirective(run: Run, directive: Directive): undefined {
   writeNumber(run, shape, fixedText);
 }
 
-function exponentDirective(run: Run, directive: Directive, text: typeof exponentText): undefined {
+function exponentDirective(
+  run: FormatRun,
+  directive: Directive,
+  text: typeof exponentText,
+): undefined {
   const parameters = run.parameters(directive);
   const shape = {
     width: parameters.number(),
@@ -196,7 +204,7 @@ function exponentDirective(run: Run, directive: Directive, text: typeof exponent
   writeNumber(run, shape, text);
 }
 
-function moneyDirective(run: Run, directive: Directive): undefined {
+function moneyDirective(run: FormatRun, directive: Directive): undefined {
   const parameters = run.parameters(directive);
   const shape = {
     digits: parameters.number() ?? 2,
@@ -211,7 +219,7 @@ function moneyDirective(run: Run, directive: Directive): undefined {
 
 /** Other values are printed like by `~a`, in base ten. */
 function writeNumber<Shape extends { readonly width: number | undefined; readonly pad: string }>(
-  run: Run,
+  run: FormatRun,
   shape: Shape,
   text: (value: number, shape: Shape) => string,
 ): void {
@@ -227,7 +235,7 @@ function writeNumber<Shape extends { readonly width: number | undefined; readonl
   writeField(run, plain, { width, step: 1, padding: 0, pad, isRight: false });
 }
 
-function pluralDirective(run: Run, directive: Directive): undefined {
+function pluralDirective(run: FormatRun, directive: Directive): undefined {
   if (directive.colon) {
     if (run.at === 0) run.fail("~:p has no previous argument");
     run.at -= 1;

@@ -10,22 +10,26 @@ import {
   Buffer,
   ControlFault,
   type Directive,
-  type Ending,
+  type DirectiveEnding,
+  FormatRun,
+  type FormatTarget,
   type Piece,
   parseControl,
-  Run,
-  type Target,
 } from "./run.ts";
 
 /** Runs a directive; returns how its list of directives ends, if it ends there. */
-export type Action = (run: Run, directive: Directive, format: Formatting) => Ending | undefined;
+export type Action = (
+  run: FormatRun,
+  directive: Directive,
+  format: Formatting,
+) => DirectiveEnding | undefined;
 
 /** Callbacks for blocks and `~?`. */
 export interface Formatting {
   /** Runs until the end or a `~^`. */
-  readonly pieces: (run: Run, pieces: readonly Piece[]) => Ending;
+  readonly pieces: (run: FormatRun, pieces: readonly Piece[]) => DirectiveEnding;
   /** Runs another control (a string or a function) with the arguments of `run`. */
-  readonly control: (run: Run, control: Value) => Ending;
+  readonly control: (run: FormatRun, control: Value) => DirectiveEnding;
 }
 
 const actions: ReadonlyMap<string, Action> = new Map([
@@ -45,16 +49,16 @@ export function formatText(m: Machine, control: Value, args: Value): string {
 /** Returns the unused arguments. */
 export function formatTo(
   m: Machine,
-  target: Target,
+  target: FormatTarget,
   control: Value,
   args: readonly Value[],
 ): readonly Value[] {
-  const run = new Run(m, target, args);
+  const run = new FormatRun(m, target, args);
   runControl(run, control);
   return args.slice(run.at);
 }
 
-function runControl(run: Run, control: Value): Ending {
+function runControl(run: FormatRun, control: Value): DirectiveEnding {
   if (control instanceof Fn) {
     const rest = run.m.apply(control, [run.target.stream, ...run.args.slice(run.at)]);
     // A function of `formatter` returns the arguments that it did not use.
@@ -65,7 +69,7 @@ function runControl(run: Run, control: Value): Ending {
   return runPieces(run, piecesOf(run, control.toString()));
 }
 
-function runPieces(run: Run, pieces: readonly Piece[]): Ending {
+function runPieces(run: FormatRun, pieces: readonly Piece[]): DirectiveEnding {
   for (const piece of pieces) {
     run.m.tick(1);
     if (typeof piece === "string") {
@@ -86,7 +90,7 @@ const formatting: Formatting = { pieces: runPieces, control: runControl };
 const parsed = new Map<string, readonly Piece[]>();
 const parsedMax = 500;
 
-function piecesOf(run: Run, control: string): readonly Piece[] {
+function piecesOf(run: FormatRun, control: string): readonly Piece[] {
   const known = parsed.get(control);
   if (known !== undefined) return known;
   const pieces = parseOrFail(run, control);
@@ -95,7 +99,7 @@ function piecesOf(run: Run, control: string): readonly Piece[] {
   return pieces;
 }
 
-function parseOrFail(run: Run, control: string): readonly Piece[] {
+function parseOrFail(run: FormatRun, control: string): readonly Piece[] {
   run.m.tick(control.length);
   try {
     return parseControl(control);

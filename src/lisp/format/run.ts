@@ -9,12 +9,12 @@ import { Stream, type Value } from "../values.ts";
 export type Piece = string | Directive;
 
 /** A number, a character, `V` (the next argument), `#` (the number of remaining ones), or absent. */
-export type Parameter = number | { readonly character: string } | "v" | "#" | undefined;
+export type DirectiveParameter = number | { readonly character: string } | "v" | "#" | undefined;
 
 export interface Directive {
   /** In upper case, or a newline. */
   readonly character: string;
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly DirectiveParameter[];
   readonly colon: boolean;
   readonly at: boolean;
   /** Of `~( ~[ ~{ ~<`: the contents between the separators. */
@@ -163,8 +163,8 @@ class Parser {
     }
   }
 
-  #parameters(): Parameter[] {
-    const parameters: Parameter[] = [];
+  #parameters(): DirectiveParameter[] {
+    const parameters: DirectiveParameter[] = [];
     for (;;) {
       const { found, parameter } = this.#parameter();
       const isComma = this.#control.charAt(this.#at) === ",";
@@ -174,7 +174,7 @@ class Parser {
     }
   }
 
-  #parameter(): { found: boolean; parameter: Parameter } {
+  #parameter(): { found: boolean; parameter: DirectiveParameter } {
     const character = this.#control.charAt(this.#at);
     if (character === "'") {
       const quoted = String.fromCodePoint(this.#control.codePointAt(this.#at + 1) ?? 32);
@@ -204,17 +204,17 @@ class Parser {
 // The state of one `format` call: its arguments and its output.
 
 /** An output target. `column` is that of the next character. */
-export interface Target {
+export interface FormatTarget {
   readonly stream: Stream;
   write(text: string): void;
 }
 
-export function streamTarget(m: Machine, stream: Stream): Target {
+export function streamTarget(m: Machine, stream: Stream): FormatTarget {
   return { stream, write: (text) => write(m, stream, text) };
 }
 
 /** Collects text; counted as memory, not as output. */
-export class Buffer implements Target {
+export class Buffer implements FormatTarget {
   readonly stream = new Stream();
   readonly #m: Machine;
   #text = "";
@@ -240,18 +240,24 @@ export class Buffer implements Target {
 }
 
 /** How a list of directives ended: at its end, by `~^`, or by `~:^`. */
-export type Ending = "end" | "up" | "up-up";
+export type DirectiveEnding = "end" | "up" | "up-up";
 
-export class Run {
+export class FormatRun {
   readonly m: Machine;
-  readonly target: Target;
+  readonly target: FormatTarget;
   /** All arguments; `at` is the next one. */
   readonly args: readonly Value[];
   at: number;
   /** Inside `~:{`: whether it is the last sublist. */
   readonly isLastSublist: boolean | undefined;
 
-  constructor(m: Machine, target: Target, args: readonly Value[], at = 0, isLastSublist?: boolean) {
+  constructor(
+    m: Machine,
+    target: FormatTarget,
+    args: readonly Value[],
+    at = 0,
+    isLastSublist?: boolean,
+  ) {
     this.m = m;
     this.target = target;
     this.args = args;
@@ -260,8 +266,8 @@ export class Run {
   }
 
   /** The same arguments with another target. */
-  into(target: Target): Run {
-    return new Run(this.m, target, this.args, this.at, this.isLastSublist);
+  into(target: FormatTarget): FormatRun {
+    return new FormatRun(this.m, target, this.args, this.at, this.isLastSublist);
   }
 
   get left(): number {
@@ -297,11 +303,11 @@ export class Run {
 }
 
 class Parameters {
-  readonly #run: Run;
+  readonly #run: FormatRun;
   readonly #directive: Directive;
   #index = 0;
 
-  constructor(run: Run, directive: Directive) {
+  constructor(run: FormatRun, directive: Directive) {
     this.#run = run;
     this.#directive = directive;
   }

@@ -7,8 +7,8 @@ import { Cons, itemsOf, type Value } from "../values.ts";
 
 interface Read {
   /** Hidden variables; each may use those before it. */
-  readonly hidden: Binding[];
-  readonly bindings: Binding[];
+  readonly hidden: LoopBinding[];
+  readonly bindings: LoopBinding[];
   readonly iteration: Iteration;
 }
 
@@ -41,7 +41,7 @@ function readFor(clauses: Clauses): Read {
   return numeric(target, clauses);
 }
 
-const variablesOf = (target: Value): Binding[] => {
+const variablesOf = (target: Value): LoopBinding[] => {
   if (target instanceof Cons) return [...variablesOf(target.car), ...variablesOf(target.cdr)];
   return target instanceof Sym && target !== NIL ? [{ variable: target, value: NIL }] : [];
 };
@@ -60,7 +60,7 @@ function equals(target: Value, clauses: Clauses): Read {
 
 /** A clause whose first step is the same as all later ones. */
 function steady(
-  hidden: Binding[],
+  hidden: LoopBinding[],
   targets: readonly Value[],
   step: Omit<Step, "endWhenAfter">,
 ): Read {
@@ -80,7 +80,7 @@ function overList(
   ended: string,
 ): Read {
   const list = hidden("LIST");
-  const held: Binding[] = [{ variable: list, value }];
+  const held: LoopBinding[] = [{ variable: list, value }];
   const by = clauses.accept("BY")
     ? stepper(clauses.take("a function"), held)
     : (at: Sym): Template => ["CDR", at];
@@ -92,7 +92,7 @@ function overList(
 }
 
 /** The step of `by`. `#'cddr` is called by its name; other functions are kept in a hidden variable. */
-function stepper(by: Value, bindings: Binding[]): (at: Sym) => Template {
+function stepper(by: Value, bindings: LoopBinding[]): (at: Sym) => Template {
   if (
     by instanceof Cons &&
     by.car instanceof Sym &&
@@ -110,7 +110,7 @@ function stepper(by: Value, bindings: Binding[]): (at: Sym) => Template {
 
 function across(target: Value, clauses: Clauses): Read {
   const [vector, index, length] = [hidden("VECTOR"), hidden("INDEX"), hidden("LENGTH")];
-  const held: Binding[] = [
+  const held: LoopBinding[] = [
     { variable: vector, value: clauses.take("a vector") },
     { variable: length, value: ["LENGTH", vector] },
     { variable: index, value: 0 },
@@ -176,7 +176,7 @@ function usingVariable(clauses: Clauses): Value {
 function numeric(target: Value, clauses: Clauses): Read {
   if (!(target instanceof Sym)) return clauses.refuse("LOOP counts with one variable only");
   const variable = target === NIL ? hidden("COUNT") : target;
-  const held: Binding[] = [];
+  const held: LoopBinding[] = [];
   let from: Value = 0;
   const hold = (value: Value, name: string): Value => {
     if (typeof value === "number") return value;
@@ -216,7 +216,7 @@ const prepositions = words("FROM UPFROM DOWNFROM TO UPTO DOWNTO BELOW ABOVE BY")
 
 // The plan of a loop, built from its clauses before it becomes a form.
 
-export interface Binding {
+export interface LoopBinding {
   readonly variable: Sym;
   readonly value: Template;
 }
@@ -242,7 +242,7 @@ export interface Iteration {
 export interface LoopPlan {
   name: Value;
   /** Groups in the order of binding; the members of a group are bound in parallel. */
-  readonly bindings: Binding[][];
+  readonly bindings: LoopBinding[][];
   /** Groups of clauses joined by `and`. */
   readonly iterations: Iteration[][];
   readonly prologue: Template[];

@@ -8,7 +8,7 @@ import type { Machine } from "../machine.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, Table, type Value } from "../values.ts";
 import { readLoop } from "./loop-clauses.ts";
-import type { Binding, LoopPlan, Step } from "./loop-iteration.ts";
+import type { LoopBinding, LoopPlan, Step } from "./loop-iteration.ts";
 
 export function defineLoop(): void {
   defineMacro(
@@ -154,8 +154,8 @@ function takeApart(target: Cons, whole: Sym): Template[] {
   return cdr === NIL ? forms : [...forms, ...assign(cdr, ["CDR", whole])];
 }
 
-function bind(groups: readonly (readonly Binding[])[], body: Template[]): Template {
-  const made = groups.reduceRight<{ sequential: Binding[]; body: Template[] }>(
+function bind(groups: readonly (readonly LoopBinding[])[], body: Template[]): Template {
+  const made = groups.reduceRight<{ sequential: LoopBinding[]; body: Template[] }>(
     (inner, group) => {
       if (group.length < 2)
         return { sequential: [...group, ...inner.sequential], body: inner.body };
@@ -170,7 +170,7 @@ function bind(groups: readonly (readonly Binding[])[], body: Template[]): Templa
   return more.length === 0 && first !== undefined ? first : ["PROGN", ...wrap(made)];
 }
 
-function wrap({ sequential, body }: { sequential: Binding[]; body: Template[] }): Template[] {
+function wrap({ sequential, body }: { sequential: LoopBinding[]; body: Template[] }): Template[] {
   return sequential.length === 0
     ? body
     : [["LET*", sequential.map(({ variable, value }) => [variable, value]), ...body]];

@@ -14,7 +14,7 @@ import { formatText, formatTo } from "../format/format.ts";
 import { streamTarget } from "../format/run.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { type Dispatch, dispatchOf, printInto, printText, withLabels } from "../printer.ts";
+import { dispatchOf, type PrintDispatch, printInto, printText, withLabels } from "../printer.ts";
 import type { Pretty } from "../printer-layout.ts";
 import { inBlock } from "../printer-pretty.ts";
 import { Reader } from "../reader.ts";
@@ -92,7 +92,7 @@ function oneOf<const Name extends string>(m: Machine, value: Value, names: reado
 const amountOf = (m: Machine, value: Value, least = 0): number =>
   typeof value === "number" && value >= least ? value : m.typeError(value, "unsigned-byte");
 
-const dispatchTable = (entries: readonly Dispatch[]): Opaque =>
+const dispatchTable = (entries: readonly PrintDispatch[]): Opaque =>
   new Opaque("PPRINT-DISPATCH", { entries });
 
 function tableOf(m: Machine, value: Value): Opaque {
@@ -116,7 +116,7 @@ function defineDispatch(): void {
       const weight = m.call1(m.fn(cl("FLOAT")), priority) as Float;
       const entries = fn === NIL ? kept : [{ type, fn, priority: weight.value }, ...kept];
       entries.sort((a, b) => b.priority - a.priority);
-      (tableOf(m, table).content as { entries: readonly Dispatch[] }).entries = entries;
+      (tableOf(m, table).content as { entries: readonly PrintDispatch[] }).entries = entries;
       return NIL;
     },
   );

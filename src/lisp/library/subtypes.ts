@@ -59,7 +59,7 @@ interface Alternative {
   readonly isNot: Traits;
 }
 
-/** What a type means: the sum of its alternatives. */
+/** The meaning of a type: the union of its alternatives. */
 type Sum = readonly Alternative[];
 
 const only = (names: readonly string[], trait: Trait): Sum => [

@@ -20,7 +20,7 @@ export interface GuardOptions {
   readonly accessTokens?: AccessTokens | undefined;
   /** Where clients reach the hall, if it is not where it listens: behind a proxy. */
   readonly publicUrl?: string | undefined;
-  /** Admit every program on this machine without a token, whoever runs it. */
+  /** Admit every program on this machine without a token, whichever user runs it. */
   readonly open?: boolean | undefined;
 }
 

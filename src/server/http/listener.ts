@@ -45,7 +45,7 @@ export interface HttpListener {
   readonly url: string;
   /** True if every caller must send a token, because we cannot know whose program it is. */
   readonly needsToken: boolean;
-  /** Other halls go on with the sessions that run nothing. Resolves with the number of the others. */
+  /** Hands sessions that run nothing to other halls. Resolves with the number of the others. */
   giveAwaySessions(): Promise<number>;
   close(): Promise<void>;
 }

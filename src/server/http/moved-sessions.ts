@@ -21,7 +21,7 @@ export interface Moving {
   readonly state: ConnectionState;
 }
 
-/** A row waits for a hall that goes on with the session, or names the hall that does. */
+/** A row waits for a hall to continue the session, or names the hall that does. */
 type Row = { readonly hall: string } | Moving;
 
 /** The same as an idle session has. */
@@ -30,8 +30,8 @@ const waitsMsMax = 30 * 60_000;
 const namedMsMax = 7 * 24 * 3_600_000;
 
 /**
- * Legacy sessions of a hall that is about to end. Each one without running requests becomes a row, and the first hall that gets
- * a request about it goes on with it, under the same id.
+ * Legacy sessions of a hall that is about to end. Each one without running requests becomes a row,
+ * and the first hall that gets a request about it continues it, under the same id.
  */
 export class MovedSessions {
   readonly #others: OtherHalls;
@@ -61,8 +61,8 @@ export class MovedSessions {
   }
 
   /**
-   * The hall that has a session, if it was moved. `isLast` if no other hall can be asked about it: then what is new in the
-   * database is read before the session counts as unknown.
+   * The hall that has a session, if it was moved. `isLast` if no other hall can be asked about it:
+   * then what is new in the database is read before the session counts as unknown.
    */
   async find(id: string, caller: Identity, isLast: boolean): Promise<string | undefined> {
     await this.#moving.get(id);

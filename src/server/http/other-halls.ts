@@ -34,8 +34,8 @@ const silentMsMax = 10_000;
 const watchMs = 500;
 
 /**
- * A session, a suspended call and a task live in the hall that began them. Their ids begin with its name, so that any hall can
- * pass a request about them on to it.
+ * A session, a suspended call and a task live in the hall that began them. Their ids begin with its
+ * name, so that any hall can pass a request about them on to it.
  */
 export class OtherHalls {
   readonly #nearby: HallsNearby;
@@ -83,8 +83,8 @@ export class OtherHalls {
   }
 
   /**
-   * Passes a request on and its answer back. False if the other hall does not listen any more: nothing was sent, and this
-   * hall answers as for an unknown id.
+   * Passes a request on and its answer back. False if the other hall does not listen any more:
+   * nothing was sent, and this hall answers as for an unknown id.
    */
   forward(
     hall: string,

@@ -206,7 +206,7 @@ export class PageDoor {
     const inOrder = createInOrder();
     const stop = this.#options.host.follow(after, caller, (event) => {
       void inOrder(async () => {
-        // A session that ended meanwhile hears nothing more.
+        // A session that has ended meanwhile gets no more events.
         if ("refusal" in (await this.#identify(request))) stream.end();
         else stream.send(event);
       });
@@ -257,8 +257,8 @@ function refuseForeign(request: IncomingMessage): Refusal | undefined {
 }
 
 /**
- * Halls on different ports of one host must not replace each other's cookie. The port is the one that the browser knows:
- * halls behind a balancer share the cookie, whichever port each listens on.
+ * Halls on different ports of one host must not replace each other's cookie. The port is the one
+ * that the browser knows: halls behind a balancer share the cookie, whichever port each listens on.
  */
 function cookieName({ headers }: IncomingMessage): string {
   return `guildhall_${/:(\d+)$/.exec(headers.host ?? "")?.[1] ?? "0"}`;

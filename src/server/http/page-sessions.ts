@@ -57,7 +57,7 @@ interface WithToken extends Session {
 
 type Kept = ByName | WithToken;
 
-/** What several halls share, encrypted. All may throw UNAVAILABLE. */
+/** Data that several halls share, encrypted. All may throw UNAVAILABLE. */
 export interface SharedSessions {
   /** Identifies the user in all halls, because each hall has its own token. */
   readonly own: string;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HallError } from "../../base/errors.ts";
-import { arm, disarm, type Timed } from "../../base/timing.ts";
+import { arm, disarm, type Timed } from "../../base/scope.ts";
 import { EventStream, type EventStreamOptions } from "../../net/event-stream.ts";
 import type { Channel, FrameKind } from "../../wire/channel.ts";
 import { notificationFrame } from "../../wire/message.ts";

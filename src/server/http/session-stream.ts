@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { arm, disarm, type Timed } from "../../base/timing.ts";
+import { arm, disarm, type Timed } from "../../base/scope.ts";
 import { EventStream, type EventStreamOptions } from "../../net/event-stream.ts";
 import type { FrameKind } from "../../wire/channel.ts";
 import type { Id } from "../../wire/message.ts";
@@ -12,7 +12,10 @@ import { sendJson } from "./post.ts";
 export interface SessionStreamOptions extends EventStreamOptions {
   /** A POST without an answer becomes an event stream after this long. */
   readonly streamAfterMs: number;
-  /** A client that can poll is disconnected after this long and resumes later, so that no socket stays open for hours. */
+  /**
+   * A client that can poll is disconnected after this long and resumes later, so that no socket
+   * stays open for hours.
+   */
   readonly pollAfterMs: number;
 }
 

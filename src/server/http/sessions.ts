@@ -64,7 +64,7 @@ export class Sessions {
     return undefined;
   }
 
-  /** Goes on with a session of another hall. */
+  /** Continues a session of another hall. */
   adopt(id: string, state: ConnectionState, caller: Identity): void {
     if (!this.#makeRoom(caller.principal)) return;
     const session = this.#create(id, caller);
@@ -108,7 +108,7 @@ export class Sessions {
     return this.#sessions.has(id);
   }
 
-  /** Takes a session out that another hall can go on with; undefined while something runs. */
+  /** Removes a session so that another hall can continue it; undefined while something runs. */
   release(id: string):
     | {
         readonly moving: Moving;

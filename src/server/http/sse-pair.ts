@@ -15,7 +15,10 @@ export interface SsePairOptions extends EventStreamOptions {
   readonly hall?: string | undefined;
 }
 
-/** HTTP+SSE of 2024-11-05: one event stream to the client, one POST per message from it. The stream's end closes the connection. */
+/**
+ * HTTP+SSE of 2024-11-05: one event stream to the client, one POST per message from it. The
+ * stream's end closes the connection.
+ */
 export class SsePair {
   readonly #options: SsePairOptions;
   readonly #connections = new Map<

@@ -16,8 +16,9 @@ const writersKeptMs = 86_400_000;
 const rowOverheadBytes = 100;
 
 /**
- * A PostgreSQL database that several halls share. A writing transaction holds one lock from begin to commit, so there is
- * one audit chain and one order of rows. After a failure the connection is dropped, and the next attempt opens another.
+ * A PostgreSQL database that several halls share. A writing transaction holds one lock from begin
+ * to commit, so there is one audit chain and one order of rows. After a failure the connection is
+ * dropped, and the next attempt opens another.
  */
 export class PostgresEngine implements Engine {
   readonly #url: string;
@@ -165,8 +166,9 @@ async function updateSchema(sql: Sql, schema: string): Promise<void> {
       "CREATE TABLE version (number integer NOT NULL); INSERT INTO version VALUES (0)",
     );
 
-  // `number` is the oldest version that can use the tables; `added` is theirs. A hall of an older version reads `number`
-  // alone, and continues while newer ones take over. Its table may not have the other column yet.
+  // `number` is the oldest version that can use the tables; `added` is theirs. A hall of an older
+  // version reads `number` alone, and continues while newer ones take over. Its table may not have
+  // the other column yet.
   const [version] = await sql.query(
     "SELECT number, (to_jsonb(version) ->> 'added')::integer AS added FROM version",
   );
@@ -179,7 +181,10 @@ async function updateSchema(sql: Sql, schema: string): Promise<void> {
   await sql.change("UPDATE version SET number = ?, added = ?", [oldestUser("postgresql"), newest]);
 }
 
-/** A hall that hangs in a write blocks the others this long, which durable writes wait; then these wait before a retry. */
+/**
+ * A hall that hangs in a write blocks the others this long, which durable writes wait; then these
+ * wait before a retry.
+ */
 const idleMs = 1_500;
 const lockMs = 10_000;
 

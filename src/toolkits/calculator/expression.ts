@@ -12,13 +12,13 @@ import {
   add,
   divide,
   exact,
-  Meter,
+  type MathValue,
   multiply,
   negate,
   overBudget,
   power,
   subtract,
-  type Value,
+  WorkBudget,
 } from "./value.ts";
 
 const lengthMax = 10_000;
@@ -27,7 +27,7 @@ const depthMax = 100;
 const exponentMax = 39_000;
 
 /** Throws VALIDATION with the position, EXECUTION if there is no value, BUDGET past a limit. */
-export function evaluate(expression: string): Value {
+export function evaluate(expression: string): MathValue {
   if (expression.length > lengthMax)
     throw overBudget("the expression exceeds the limit of 10,000 characters");
   const reader = new Reader(expression);
@@ -53,7 +53,7 @@ const spellings = new Map(
 
 class Reader {
   readonly expression: string;
-  readonly meter = new Meter();
+  readonly meter = new WorkBudget();
   readonly #tokens: readonly Token[];
   readonly #end: Token;
   #next = 0;
@@ -98,7 +98,7 @@ function toToken({ 0: text, index, groups = {} }: RegExpMatchArray): Token {
 /** A higher number binds tighter. */
 const strengths = { sum: 10, product: 20, sign: 25, power: 30, root: 35, suffix: 40 };
 
-type Operation = (meter: Meter, a: Value, b: Value) => Value;
+type Operation = (meter: WorkBudget, a: MathValue, b: MathValue) => MathValue;
 const infixes: ReadonlyMap<string, { strength: number; isRightBound?: boolean; apply: Operation }> =
   new Map([
     ["+", { strength: strengths.sum, apply: add }],
@@ -113,7 +113,7 @@ const infixes: ReadonlyMap<string, { strength: number; isRightBound?: boolean; a
 const hundred = exact(100n);
 const degree = constants.get("deg") ?? exact(1n);
 
-function readOperand(reader: Reader, strengthMin: number): Value {
+function readOperand(reader: Reader, strengthMin: number): MathValue {
   let left = readStart(reader);
   for (;;) {
     const token = reader.peek();
@@ -136,7 +136,7 @@ function readOperand(reader: Reader, strengthMin: number): Value {
   }
 }
 
-function readStart(reader: Reader): Value {
+function readStart(reader: Reader): MathValue {
   const token = reader.next();
   switch (token.kind) {
     case "number":
@@ -154,14 +154,14 @@ function readStart(reader: Reader): Value {
   }
 }
 
-function readBracket(reader: Reader): Value {
+function readBracket(reader: Reader): MathValue {
   const value = readOperand(reader, 0);
   const close = reader.next();
   if (close.text !== ")") throw unexpected(close, reader, 'a ")" is missing');
   return value;
 }
 
-function readName(token: Token, reader: Reader): Value {
+function readName(token: Token, reader: Reader): MathValue {
   const name = token.text.toLowerCase();
   const constant = constants.get(name);
   if (constant) return constant;
@@ -183,8 +183,8 @@ function readName(token: Token, reader: Reader): Value {
   return named.apply(reader.meter, ...args);
 }
 
-function readArguments(reader: Reader): Value[] {
-  const args: Value[] = [];
+function readArguments(reader: Reader): MathValue[] {
+  const args: MathValue[] = [];
   if (reader.peek().text === ")") {
     reader.next();
     return args;
@@ -205,12 +205,12 @@ function isSuffix(token: Token, reader: Reader): boolean {
   return !/^[\p{L}\p{N}.(√]/u.test(after) || /^mod\b/i.test(after);
 }
 
-function applySuffix(meter: Meter, mark: string, value: Value): Value {
+function applySuffix(meter: WorkBudget, mark: string, value: MathValue): MathValue {
   if (mark === "!") return factorial(meter, value);
   return mark === "%" ? divide(meter, value, hundred) : multiply(meter, value, degree);
 }
 
-function parseNumber({ text, at }: Token, { meter }: Reader): Value {
+function parseNumber({ text, at }: Token, { meter }: Reader): MathValue {
   const plain = text.replaceAll("_", "");
   if (/^0[xbo]/i.test(plain)) return exact(BigInt(plain));
   const exponent = Math.abs(Number(plain.toLowerCase().split("e")[1] ?? 0));

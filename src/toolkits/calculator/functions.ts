@@ -10,7 +10,7 @@ import {
   divide,
   exact,
   formatValue,
-  type Meter,
+  type MathValue,
   multiply,
   negate,
   overBudget,
@@ -22,7 +22,7 @@ import {
   toNumber,
   toSign,
   toWhole,
-  type Value,
+  type WorkBudget,
 } from "./value.ts";
 
 export interface NamedFunction {
@@ -33,14 +33,14 @@ export interface NamedFunction {
   readonly apply: Apply;
 }
 
-type Apply = (meter: Meter, ...values: Value[]) => Value;
+type Apply = (meter: WorkBudget, ...values: MathValue[]) => MathValue;
 
 const pi = exact(1n, 1);
 const degree = exact(fraction(1n, 180n), 1);
 const zero = exact(0n);
 const ten = exact(10n);
 
-export const constants: ReadonlyMap<string, Value> = new Map<string, Value>([
+export const constants: ReadonlyMap<string, MathValue> = new Map<string, MathValue>([
   ["pi", pi],
   ["π", pi],
   ["tau", exact(2n, 1)],
@@ -52,39 +52,43 @@ export const constants: ReadonlyMap<string, Value> = new Map<string, Value>([
 
 /** Names, parameters ("?" marks an optional one, "…" any number of further ones), function. */
 const table: readonly (readonly [names: string, parameters: string, apply: Apply])[] = [
-  ["abs", "x", (_, x: Value) => (toSign(x) < 0 ? negate(x) : x)],
-  ["sign", "x", (_, x: Value) => exact(BigInt(toSign(x)))],
-  ["floor", "x", (_, x: Value) => floorOf(x)],
-  ["ceil ceiling", "x", (_, x: Value) => negate(floorOf(negate(x)))],
-  ["trunc", "x", (_, x: Value) => (toSign(x) < 0 ? negate(floorOf(negate(x))) : floorOf(x))],
+  ["abs", "x", (_, x: MathValue) => (toSign(x) < 0 ? negate(x) : x)],
+  ["sign", "x", (_, x: MathValue) => exact(BigInt(toSign(x)))],
+  ["floor", "x", (_, x: MathValue) => floorOf(x)],
+  ["ceil ceiling", "x", (_, x: MathValue) => negate(floorOf(negate(x)))],
+  ["trunc", "x", (_, x: MathValue) => (toSign(x) < 0 ? negate(floorOf(negate(x))) : floorOf(x))],
   ["round", "x, places?", roundTo],
-  ["sqrt √", "x", (meter, x: Value) => root(meter, x, 2n)],
-  ["cbrt", "x", (meter, x: Value) => root(meter, x, 3n)],
-  ["root", "x, n", (meter, x: Value, n: Value) => root(meter, x, degreeOf(n))],
+  ["sqrt √", "x", (meter, x: MathValue) => root(meter, x, 2n)],
+  ["cbrt", "x", (meter, x: MathValue) => root(meter, x, 3n)],
+  ["root", "x, n", (meter, x: MathValue, n: MathValue) => root(meter, x, degreeOf(n))],
   ["pow", "x, y", power],
-  ["exp", "x", (_, x: Value) => (toSign(x) === 0 ? exact(1n) : approximate(Math.exp(toNumber(x))))],
-  ["ln", "x", (_, x: Value) => naturalLog(x)],
+  [
+    "exp",
+    "x",
+    (_, x: MathValue) => (toSign(x) === 0 ? exact(1n) : approximate(Math.exp(toNumber(x)))),
+  ],
+  ["ln", "x", (_, x: MathValue) => naturalLog(x)],
   ["log", "x, base?", logTo],
-  ["log10 lg", "x", (meter, x: Value) => logTo(meter, x, ten)],
-  ["log2", "x", (meter, x: Value) => logTo(meter, x, exact(2n))],
-  ["sin", "x", (_, x: Value) => sine(x)],
-  ["cos", "x", (_, x: Value) => cosine(x)],
-  ["tan", "x", (_, x: Value) => tangent(x)],
+  ["log10 lg", "x", (meter, x: MathValue) => logTo(meter, x, ten)],
+  ["log2", "x", (meter, x: MathValue) => logTo(meter, x, exact(2n))],
+  ["sin", "x", (_, x: MathValue) => sine(x)],
+  ["cos", "x", (_, x: MathValue) => cosine(x)],
+  ["tan", "x", (_, x: MathValue) => tangent(x)],
   ["asin arcsin", "x", ofDouble("asin(x)", Math.asin, -1, 1)],
   ["acos arccos", "x", ofDouble("acos(x)", Math.acos, -1, 1)],
   ["atan arctan", "x", ofDouble("atan(x)", Math.atan)],
-  ["atan2", "y, x", (_, y: Value, x: Value) => Math.atan2(toNumber(y), toNumber(x))],
+  ["atan2", "y, x", (_, y: MathValue, x: MathValue) => Math.atan2(toNumber(y), toNumber(x))],
   ["sinh", "x", ofDouble("sinh(x)", Math.sinh)],
   ["cosh", "x", ofDouble("cosh(x)", Math.cosh)],
   ["tanh", "x", ofDouble("tanh(x)", Math.tanh)],
   ["asinh arsinh", "x", ofDouble("asinh(x)", Math.asinh)],
   ["acosh arcosh", "x", ofDouble("acosh(x)", Math.acosh, 1)],
   ["atanh artanh", "x", ofDouble("atanh(x)", Math.atanh, Number.EPSILON - 1, 1 - Number.EPSILON)],
-  ["degrees", "radians", (meter, x: Value) => divide(meter, x, degree)],
-  ["radians", "degrees", (meter, x: Value) => multiply(meter, x, degree)],
+  ["degrees", "radians", (meter, x: MathValue) => divide(meter, x, degree)],
+  ["radians", "degrees", (meter, x: MathValue) => multiply(meter, x, degree)],
   ["hypot", "x, y, …", hypotenuse],
   ["mod", "x, y", remainder],
-  ["quotient div", "x, y", (meter, x: Value, y: Value) => floorOf(divide(meter, x, y))],
+  ["quotient div", "x, y", (meter, x: MathValue, y: MathValue) => floorOf(divide(meter, x, y))],
   ["gcd", "a, b, …", greatestCommonDivisor],
   ["lcm", "a, b, …", leastCommonMultiple],
   ["factorial", "n", factorial],
@@ -122,7 +126,7 @@ function ofDouble(
   apply: (x: number) => number,
   from = Number.NEGATIVE_INFINITY,
   to = Number.POSITIVE_INFINITY,
-): (meter: Meter, x: Value) => Value {
+): (meter: WorkBudget, x: MathValue) => MathValue {
   return (_, x) => {
     if (toSign(x) === 0 && apply(0) === 0) return zero;
     const number = toNumber(x);
@@ -132,14 +136,14 @@ function ofDouble(
   };
 }
 
-function outsideDomain(form: string, x: Value, domain: string): HallError {
+function outsideDomain(form: string, x: MathValue, domain: string): HallError {
   return new HallError(
     "EXECUTION",
     `${form} has no real value at ${formatValue(x)} (expected: ${domain})`,
   );
 }
 
-function floorOf(x: Value): Value {
+function floorOf(x: MathValue): MathValue {
   const fraction = toFraction(x);
   return fraction ? exact(fractions.floor(fraction)) : Math.floor(toNumber(x));
 }
@@ -147,7 +151,7 @@ function floorOf(x: Value): Value {
 const placesMax = 1_000n;
 
 /** Exact arguments give exact decimals: round(1/7, 60) has sixty correct places. */
-function roundTo(meter: Meter, x: Value, places: Value = zero): Value {
+function roundTo(meter: WorkBudget, x: MathValue, places: MathValue = zero): MathValue {
   const count = toWhole(places, "the number of places");
   if (fractions.magnitude(count) > placesMax)
     throw overBudget("round exceeds the limit of 1,000 places");
@@ -163,7 +167,7 @@ function roundTo(meter: Meter, x: Value, places: Value = zero): Value {
   return exact(fractions.divide(fraction(rounded), scale));
 }
 
-function degreeOf(n: Value): bigint {
+function degreeOf(n: MathValue): bigint {
   const whole = toWhole(n, "the degree of a root");
   if (whole >= 1n && whole <= rootDegreeMax) return whole;
   throw new HallError(
@@ -172,13 +176,13 @@ function degreeOf(n: Value): bigint {
   );
 }
 
-function naturalLog(x: Value): Value {
+function naturalLog(x: MathValue): MathValue {
   if (toSign(x) <= 0) throw outsideDomain("ln(x)", x, "x above 0");
   return toFraction(x) && compare(x, exact(1n)) === 0 ? zero : lnOf(x);
 }
 
 /** Works for whole numbers that no double can hold, too. */
-function lnOf(x: Value): number {
+function lnOf(x: MathValue): number {
   const exactly = toFraction(x);
   const near = exactly ? fractions.toNumber(exactly) : toNumber(x);
   if (!exactly || (Number.isFinite(near) && near > 0)) return Math.log(near);
@@ -189,7 +193,7 @@ function lnOf(x: Value): number {
   return part(exactly.top) - part(exactly.bottom);
 }
 
-function logTo(meter: Meter, x: Value, base?: Value): Value {
+function logTo(meter: WorkBudget, x: MathValue, base?: MathValue): MathValue {
   if (!base) return naturalLog(x);
   if (toSign(x) <= 0) throw outsideDomain("log(x, base)", x, "x above 0");
   const divisor = toSign(base) > 0 ? lnOf(base) : 0;
@@ -220,7 +224,7 @@ const sineOfSixths: ReadonlyMap<bigint, Fraction> = new Map([
   [11n, fraction(-1n, 2n)],
 ]);
 
-function sine(x: Value): Value {
+function sine(x: MathValue): MathValue {
   const times = timesOfPi(x);
   if (!times) return Math.sin(toNumber(x));
   const turn = modulo(times, 2n);
@@ -229,13 +233,13 @@ function sine(x: Value): Value {
   return known ? exact(known) : Math.sin(fractions.toNumber(turn) * Math.PI);
 }
 
-function cosine(x: Value): Value {
+function cosine(x: MathValue): MathValue {
   const times = timesOfPi(x);
   if (!times) return Math.cos(toNumber(x));
   return sine(exact(fractions.add(times, fraction(1n, 2n)), 1));
 }
 
-function tangent(x: Value): Value {
+function tangent(x: MathValue): MathValue {
   const times = timesOfPi(x);
   if (!times) return Math.tan(toNumber(x));
   const turn = modulo(times, 1n);
@@ -245,7 +249,7 @@ function tangent(x: Value): Value {
   return exact([0n, 1n, 0n, -1n][Number(quarters.top)] ?? 0n);
 }
 
-function timesOfPi(x: Value): Fraction | undefined {
+function timesOfPi(x: MathValue): Fraction | undefined {
   const isMultiple = typeof x !== "number" && (x.pi === 1 || toSign(x) === 0);
   return isMultiple ? x.fraction : undefined;
 }
@@ -256,63 +260,63 @@ function modulo(a: Fraction, b: bigint): Fraction {
 }
 
 /** With the sign of the divisor, as in mathematics: -7 mod 3 is 2. */
-export function remainder(meter: Meter, a: Value, b: Value): Value {
+export function remainder(meter: WorkBudget, a: MathValue, b: MathValue): MathValue {
   const wholes = floorOf(divide(meter, a, b));
   return subtract(meter, a, multiply(meter, b, wholes));
 }
 
-function hypotenuse(meter: Meter, ...values: Value[]): Value {
+function hypotenuse(meter: WorkBudget, ...values: MathValue[]): MathValue {
   const squares = values.map((value) => multiply(meter, value, value));
   return root(meter, sumOf(meter, ...squares), 2n);
 }
 
-function greatestCommonDivisor(meter: Meter, ...values: Value[]): Value {
+function greatestCommonDivisor(meter: WorkBudget, ...values: MathValue[]): MathValue {
   const wholes = values.map((value) => toWhole(value, "an argument of gcd"));
   return exact(wholes.reduce((a, b) => gcdOf(meter, a, b)));
 }
 
-function gcdOf(meter: Meter, a: bigint, b: bigint): bigint {
+function gcdOf(meter: WorkBudget, a: bigint, b: bigint): bigint {
   const bits = Math.min(fractions.bitLength(a), fractions.bitLength(b));
   meter.spend(bits + bits ** 2 / 5_000);
   return fractions.gcd(a, b);
 }
 
-function leastCommonMultiple(meter: Meter, ...values: Value[]): Value {
+function leastCommonMultiple(meter: WorkBudget, ...values: MathValue[]): MathValue {
   const wholes = values.map((value) => toWhole(value, "an argument of lcm"));
   if (wholes.includes(0n)) return zero;
-  return wholes.reduce<Value>((found, next) => {
+  return wholes.reduce<MathValue>((found, next) => {
     const multiple = toWhole(found, "lcm");
     const factor = fractions.magnitude(next / gcdOf(meter, multiple, next));
     return multiply(meter, found, exact(factor));
   }, exact(1n));
 }
 
-export function factorial(meter: Meter, n: Value): Value {
+export function factorial(meter: WorkBudget, n: MathValue): MathValue {
   const whole = toWhole(n, "the n of n!");
   if (whole < 0n) throw outsideDomain("factorial(n)", n, "whole numbers from 0");
   return exact(productOf(meter, 1n, whole));
 }
 
-function permutations(meter: Meter, n: Value, k: Value): Value {
+function permutations(meter: WorkBudget, n: MathValue, k: MathValue): MathValue {
   const [all, taken] = countsOf(n, k, "permutations(n, k)");
   return taken > all ? zero : exact(productOf(meter, all - taken + 1n, all));
 }
 
-function choose(meter: Meter, n: Value, k: Value): Value {
+function choose(meter: WorkBudget, n: MathValue, k: MathValue): MathValue {
   const [all, taken] = countsOf(n, k, "choose(n, k)");
   if (taken > all) return zero;
   const fewer = taken < all - taken ? taken : all - taken;
   return exact(productOf(meter, all - fewer + 1n, all) / productOf(meter, 1n, fewer));
 }
 
-function countsOf(n: Value, k: Value, form: string): readonly [bigint, bigint] {
+function countsOf(n: MathValue, k: MathValue, form: string): readonly [bigint, bigint] {
   const [all, taken] = [toWhole(n, `the n of ${form}`), toWhole(k, `the k of ${form}`)];
   if (all < 0n || taken < 0n) throw outsideDomain(form, all < 0n ? n : k, "whole numbers from 0");
   return [all, taken];
 }
 
 /** The product of a range of whole numbers; its size is checked before it is computed. */
-function productOf(meter: Meter, from: bigint, to: bigint): bigint {
+function productOf(meter: WorkBudget, from: bigint, to: bigint): bigint {
   const count = to - from + 1n;
   if (count <= 0n) return 1n;
   const bits = Number(count) * Math.max(1, fractions.bitLength((from + to) / 2n) - 2);
@@ -326,7 +330,12 @@ function productOf(meter: Meter, from: bigint, to: bigint): bigint {
   return productOfHalves(from, to);
 }
 
-function powerModulo(meter: Meter, base: Value, exponent: Value, modulus: Value): Value {
+function powerModulo(
+  meter: WorkBudget,
+  base: MathValue,
+  exponent: MathValue,
+  modulus: MathValue,
+): MathValue {
   const b = toWhole(base, "the base of powmod");
   const e = toWhole(exponent, "the exponent of powmod");
   const m = toWhole(modulus, "the modulus of powmod");
@@ -344,22 +353,22 @@ function powerModulo(meter: Meter, base: Value, exponent: Value, modulus: Value)
   return exact(result);
 }
 
-function sumOf(meter: Meter, ...values: Value[]): Value {
+function sumOf(meter: WorkBudget, ...values: MathValue[]): MathValue {
   return values.reduce((a, b) => add(meter, a, b));
 }
 
-function meanOf(meter: Meter, ...values: Value[]): Value {
+function meanOf(meter: WorkBudget, ...values: MathValue[]): MathValue {
   return divide(meter, sumOf(meter, ...values), exact(BigInt(values.length)));
 }
 
-function medianOf(meter: Meter, ...values: Value[]): Value {
+function medianOf(meter: WorkBudget, ...values: MathValue[]): MathValue {
   const sorted = [...values].sort(compare);
   const middle = Math.floor((sorted.length - 1) / 2);
   return meanOf(meter, ...sorted.slice(middle, sorted.length - middle));
 }
 
 /** Of a sample: divided by n - 1. */
-function varianceOf(meter: Meter, ...values: Value[]): Value {
+function varianceOf(meter: WorkBudget, ...values: MathValue[]): MathValue {
   if (values.length < 2)
     throw new HallError("EXECUTION", "variance and stdev take two values or more");
   const mean = meanOf(meter, ...values);

@@ -7,7 +7,7 @@ import { HallError } from "../../base/errors.ts";
 import * as fractions from "./fraction.ts";
 import { bitLength, type Fraction } from "./fraction.ts";
 
-export type Value = Exact | number;
+export type MathValue = Exact | number;
 
 interface Exact {
   readonly fraction: Fraction;
@@ -23,7 +23,7 @@ export const rootDegreeMax = 1_000n;
 
 /** Counts down the microseconds a calculation may take, estimated before each step, so that the
  * limit is the same on every machine. */
-export class Meter {
+export class WorkBudget {
   #left = 50_000;
 
   spend(microseconds: number): void {
@@ -46,30 +46,30 @@ export function approximate(number: number): number {
 }
 
 /** The value as a fraction; undefined if it is approximate or a multiple of pi. */
-export function toFraction(value: Value): Fraction | undefined {
+export function toFraction(value: MathValue): Fraction | undefined {
   return typeof value !== "number" && value.pi === 0 ? value.fraction : undefined;
 }
 
-export function toNumber(value: Value): number {
+export function toNumber(value: MathValue): number {
   if (typeof value === "number") return value;
   const number = fractions.toNumber(value.fraction) * Math.PI ** value.pi;
   if (Number.isFinite(number)) return number;
   throw overBudget("a number beyond 1.8e308 cannot be used in an approximate calculation");
 }
 
-export function toSign(value: Value): number {
+export function toSign(value: MathValue): number {
   return typeof value === "number"
     ? Math.sign(value)
     : fractions.compare(value.fraction, fractions.zero);
 }
 
-export function compare(a: Value, b: Value): number {
+export function compare(a: MathValue, b: MathValue): number {
   if (typeof a !== "number" && typeof b !== "number" && a.pi === b.pi)
     return fractions.compare(a.fraction, b.fraction);
   return Math.sign(toNumber(a) - toNumber(b));
 }
 
-export function add(meter: Meter, a: Value, b: Value): Value {
+export function add(meter: WorkBudget, a: MathValue, b: MathValue): MathValue {
   if (typeof a !== "number" && typeof b !== "number" && a.pi === b.pi)
     return metered(meter, fractions.add, a.fraction, b.fraction, a.pi);
   if (toSign(a) === 0) return b;
@@ -77,27 +77,27 @@ export function add(meter: Meter, a: Value, b: Value): Value {
   return approximate(toNumber(a) + toNumber(b));
 }
 
-export function negate(value: Value): Value {
+export function negate(value: MathValue): MathValue {
   return typeof value === "number" ? -value : exact(fractions.negate(value.fraction), value.pi);
 }
 
-export function subtract(meter: Meter, a: Value, b: Value): Value {
+export function subtract(meter: WorkBudget, a: MathValue, b: MathValue): MathValue {
   return add(meter, a, negate(b));
 }
 
-export function multiply(meter: Meter, a: Value, b: Value): Value {
+export function multiply(meter: WorkBudget, a: MathValue, b: MathValue): MathValue {
   if (typeof a === "number" || typeof b === "number") return approximate(toNumber(a) * toNumber(b));
   return metered(meter, fractions.multiply, a.fraction, b.fraction, a.pi + b.pi);
 }
 
-export function divide(meter: Meter, a: Value, b: Value): Value {
+export function divide(meter: WorkBudget, a: MathValue, b: MathValue): MathValue {
   if (toSign(b) === 0)
     throw new HallError("EXECUTION", "division by zero", { hint: "The divisor evaluates to 0." });
   if (typeof a === "number" || typeof b === "number") return approximate(toNumber(a) / toNumber(b));
   return metered(meter, fractions.divide, a.fraction, b.fraction, a.pi - b.pi);
 }
 
-export function power(meter: Meter, base: Value, exponent: Value): Value {
+export function power(meter: WorkBudget, base: MathValue, exponent: MathValue): MathValue {
   if (toSign(base) === 0 && toSign(exponent) < 0)
     throw new HallError("EXECUTION", "division by zero: 0 has no negative power");
   const [exactBase, exactExponent] = [toFraction(base), toFraction(exponent)];
@@ -107,7 +107,7 @@ export function power(meter: Meter, base: Value, exponent: Value): Value {
 }
 
 /** The exact root if there is one, else the nearest double. */
-export function root(meter: Meter, value: Value, degree: bigint): Value {
+export function root(meter: WorkBudget, value: MathValue, degree: bigint): MathValue {
   if (toSign(value) < 0) {
     if (degree % 2n === 0n) throw noRealRoot(value);
     return negate(root(meter, negate(value), degree));
@@ -122,7 +122,7 @@ export function root(meter: Meter, value: Value, degree: bigint): Value {
 }
 
 /** For functions defined on whole numbers only; a double that happens to be whole is accepted. */
-export function toWhole(value: Value, what: string): bigint {
+export function toWhole(value: MathValue, what: string): bigint {
   const fraction = toFraction(value);
   if (fraction?.bottom === 1n) return fraction.top;
   if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
@@ -130,7 +130,7 @@ export function toWhole(value: Value, what: string): bigint {
 }
 
 /** Short, for messages. */
-export function formatValue(value: Value): string {
+export function formatValue(value: MathValue): string {
   const fraction = toFraction(value);
   if (fraction) return fractions.toRoundedDecimal(fraction, 6);
   const text = `${Number(toNumber(value).toPrecision(6))}`;
@@ -151,7 +151,13 @@ export function checkWholeBits(bits: number): void {
 type Operation = (a: Fraction, b: Fraction) => Fraction;
 
 /** Small numbers cost one step; for others the work is estimated first. */
-function metered(meter: Meter, operation: Operation, a: Fraction, b: Fraction, pi: number): Value {
+function metered(
+  meter: WorkBudget,
+  operation: Operation,
+  a: Fraction,
+  b: Fraction,
+  pi: number,
+): MathValue {
   const tops = bitLength(a.top) + bitLength(b.top);
   const bottoms = bitLength(a.bottom) + bitLength(b.bottom);
   meter.spend(1);
@@ -164,7 +170,7 @@ function metered(meter: Meter, operation: Operation, a: Fraction, b: Fraction, p
   return bounded(operation(a, b), pi);
 }
 
-function bounded(value: Fraction, pi = 0): Value {
+function bounded(value: Fraction, pi = 0): MathValue {
   const isWhole = value.bottom === 1n;
   if (isWhole) checkWholeBits(bitLength(value.top));
   if (isWhole || (bitLength(value.top) <= wholeBitsMax && bitLength(value.bottom) <= bottomBitsMax))
@@ -172,12 +178,12 @@ function bounded(value: Fraction, pi = 0): Value {
   return approximateNonZero(fractions.toNumber(value) * Math.PI ** pi);
 }
 
-function approximateNonZero(number: number): Value {
+function approximateNonZero(number: number): MathValue {
   if (number === 0) throw overBudget("a result is too close to zero to be approximated");
   return approximate(number);
 }
 
-function exactPower(meter: Meter, base: Fraction, exponent: Fraction): Value {
+function exactPower(meter: WorkBudget, base: Fraction, exponent: Fraction): MathValue {
   if (exponent.bottom === 1n) return wholePower(meter, base, exponent.top);
   if (base.top < 0n) throw noRealRoot(exact(base));
   const rooted =
@@ -186,7 +192,7 @@ function exactPower(meter: Meter, base: Fraction, exponent: Fraction): Value {
   return approximate(fractions.toNumber(base) ** fractions.toNumber(exponent));
 }
 
-function wholePower(meter: Meter, base: Fraction, exponent: bigint): Value {
+function wholePower(meter: WorkBudget, base: Fraction, exponent: bigint): MathValue {
   if (exponent === 0n) return exact(fractions.one);
   const isUnit = fractions.magnitude(base.top) <= 1n && base.bottom === 1n;
   if (isUnit) return exact(exponent % 2n === 0n ? base.top * base.top : base.top);
@@ -203,7 +209,7 @@ function wholePower(meter: Meter, base: Fraction, exponent: bigint): Value {
   return bounded(fractions.raise(base, exponent));
 }
 
-function approximatePower(base: Fraction, exponent: number): Value {
+function approximatePower(base: Fraction, exponent: number): MathValue {
   // Near 1 the distance from 1 counts, and a double of the base has lost most of it.
   const offset = fractions.toNumber(fractions.add(base, fractions.fraction(-1n)));
   const isNearOne = Math.abs(offset) < 0.1;
@@ -212,7 +218,7 @@ function approximatePower(base: Fraction, exponent: number): Value {
   );
 }
 
-function findExactRoot(meter: Meter, value: Fraction, degree: bigint): Fraction | undefined {
+function findExactRoot(meter: WorkBudget, value: Fraction, degree: bigint): Fraction | undefined {
   const { top, bottom } = value;
   meter.spend(1 + (bitLength(top) + bitLength(bottom)) ** 2 / 4e5);
   const rooted = {
@@ -223,7 +229,7 @@ function findExactRoot(meter: Meter, value: Fraction, degree: bigint): Fraction 
   return isExact ? rooted : undefined;
 }
 
-function noRealRoot(value: Value): HallError {
+function noRealRoot(value: MathValue): HallError {
   return new HallError(
     "EXECUTION",
     `${formatValue(value)} has no such root among the real numbers (odd roots: cbrt(x), root(x, n))`,

@@ -3,16 +3,16 @@ import {
   analysedCharactersMax,
   detectLanguage,
   isStopword,
-  type Language,
   type Sentence,
   splitSentences,
+  type TextLanguage,
 } from "./language.ts";
 import { type Sentiment, scoreSentiment } from "./sentiment.ts";
 import type { AnalysisType } from "./text.ts";
 
 /** The result of counting and word lists, without a language model. */
 export interface Analysis {
-  readonly language: Language;
+  readonly language: TextLanguage;
   readonly words: number;
   readonly sentences: number;
   readonly summary?: string;

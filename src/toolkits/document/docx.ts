@@ -3,7 +3,10 @@ import { Parser } from "htmlparser2";
 import { HallError } from "../../base/errors.ts";
 import { TextSink } from "./text.ts";
 
-/** The text of a Word document: paragraphs, tables as tab-separated lines, then notes. Deleted text and field codes are skipped. */
+/**
+ * The text of a Word document: paragraphs, tables as tab-separated lines, then notes. Deleted text
+ * and field codes are skipped.
+ */
 export function parseDocx(bytes: Uint8Array): { text: string; title?: string | undefined } {
   const zip = openZip(bytes);
   const main = zip.names.find((name) => /^word\/document\d*\.xml$/.test(name));

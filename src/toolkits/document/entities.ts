@@ -1,4 +1,4 @@
-import { isStopword, type Language, type Sentence } from "./language.ts";
+import { isStopword, type Sentence, type TextLanguage } from "./language.ts";
 import type { EntityType } from "./text.ts";
 
 const monthNames =
@@ -12,8 +12,11 @@ export interface Entity {
 
 const entitiesMax = 200;
 
-/** By patterns (dates, money, addresses) and by names that a list, a title or a word in them identifies. Other names are left out. */
-export function findEntities(sentences: readonly Sentence[], language: Language): Entity[] {
+/**
+ * By patterns (dates, money, addresses) and by names that a list, a title or a word in them
+ * identifies. Other names are left out.
+ */
+export function findEntities(sentences: readonly Sentence[], language: TextLanguage): Entity[] {
   const found = new Map<string, Entity>();
   const surnames = new Map<string, string>();
   for (const { text } of sentences) {
@@ -74,7 +77,7 @@ const patterns: readonly (readonly [EntityType, RegExp])[] = [
 
 function entitiesOf(
   sentence: string,
-  language: Language,
+  language: TextLanguage,
   surnames: Map<string, string>,
 ): Mention[] {
   const mentions: Mention[] = [];
@@ -95,7 +98,11 @@ function entitiesOf(
 const capitalisedRun =
   /\p{Lu}[\p{L}\p{M}\p{N}'’.-]*(?:\s(?:(?:of|the|for|de|la|del|di|da|van|von|der|den|zu|y|e|bin|ibn|al)\s){0,2}(?:&\s)?(?:\p{Lu}|al-|el-)[\p{L}\p{M}\p{N}'’.-]*)*/gu;
 
-function namesOf(sentence: string, language: Language, surnames: Map<string, string>): Mention[] {
+function namesOf(
+  sentence: string,
+  language: TextLanguage,
+  surnames: Map<string, string>,
+): Mention[] {
   const mentions: Mention[] = [];
   for (const { 0: match, index } of sentence.matchAll(capitalisedRun)) {
     const words = match
@@ -125,7 +132,7 @@ function trimDot(word: string, isInside: boolean): string {
 interface NameContext {
   readonly isStart: boolean;
   readonly before: string;
-  readonly language: Language;
+  readonly language: TextLanguage;
   readonly surnames: Map<string, string>;
 }
 

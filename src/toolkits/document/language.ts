@@ -1,6 +1,6 @@
 /** Sentences and words of a text in any script. Intl.Segmenter finds words in scripts without spaces. */
 
-export type Language = "en" | "de" | "other";
+export type TextLanguage = "en" | "de" | "other";
 
 export interface Sentence {
   readonly text: string;
@@ -10,7 +10,7 @@ export interface Sentence {
 /** The rest of a longer text is ignored. */
 export const analysedCharactersMax = 500_000;
 
-const stopwords: Readonly<Record<Exclude<Language, "other">, ReadonlySet<string>>> = {
+const stopwords: Readonly<Record<Exclude<TextLanguage, "other">, ReadonlySet<string>>> = {
   en: new Set(
     `a about above after again against all almost also although always am among an and another any anyone anything are around as at back be became because been before
     being below between both but by came can cannot could did do does doing done down during each either else enough even ever every few first for from further get gets go
@@ -39,7 +39,7 @@ export function isStopword(word: string): boolean {
 }
 
 /** By stopwords: they are a third of any text, and few are in both languages. */
-export function detectLanguage(words: readonly string[]): Language {
+export function detectLanguage(words: readonly string[]): TextLanguage {
   const sample = words.slice(0, 2_000);
   const [en, de] = (["en", "de"] as const).map(
     (language) => sample.filter((word) => stopwords[language].has(word)).length,

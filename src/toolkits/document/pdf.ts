@@ -146,7 +146,10 @@ function bomb(bytes: number): HallError {
   );
 }
 
-/** Makes larger buffers fail for the rest of this worker's life. Returns a function that gives the error, if there was one. */
+/**
+ * Makes larger buffers fail for the rest of this worker's life. Returns a function that gives the
+ * error, if there was one.
+ */
 function limitBuffers(documentBytes: number): () => HallError | undefined {
   const bytesMax = Math.max(streamBytesMax, documentBytes);
   let limitError: HallError | undefined;

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { plural, shortenLine } from "../../base/text.ts";
 import type { HealthBook } from "../../registry/health.ts";
 import type { Registry } from "../../registry/registry.ts";
-import type { Reader, Spell } from "../../registry/shown-names.ts";
+import type { NameReader, Spell } from "../../registry/shown-names.ts";
 import type { Outcome, Target } from "../../tool.ts";
 import type { Policies } from "../../trust/policy/policies.ts";
 import type { Trust } from "../../trust/trust.ts";
@@ -25,14 +25,14 @@ export interface AnswerParts {
 /** True if policies show the tool to the caller of the search. */
 export function isShownTo(
   { policies }: AnswerParts,
-  { caller }: Reader,
+  { caller }: NameReader,
 ): (tool: Target) => boolean {
   return policies?.isOn ? (tool) => policies.shows(caller, { tool }) : () => true;
 }
 
-export interface AnswerOptions extends AnswerParts {
+export interface FindAnswerOptions extends AnswerParts {
   readonly task: string;
-  readonly reader: Reader;
+  readonly reader: NameReader;
   readonly detail?: Detail;
   readonly signatures?: Signatures | undefined;
   /** Servers are still being looked at. */
@@ -41,7 +41,7 @@ export interface AnswerOptions extends AnswerParts {
 }
 
 /** The search result as text for a model and as data; omissions are stated. */
-export function answerFinding(finding: Finding, options: AnswerOptions): Outcome {
+export function answerFinding(finding: Finding, options: FindAnswerOptions): Outcome {
   const notes = [
     ...(finding.fits ? [] : options.told.filterNew(options.reader, noteMissing(options))),
     ...(options.looking ? ["some servers are still being looked at: ask again in a moment"] : []),
@@ -75,7 +75,7 @@ function writeAnswer(
   finding: Finding,
   notes: readonly string[],
   width: Width,
-  options: AnswerOptions,
+  options: FindAnswerOptions,
 ): Outcome {
   const { found, fits, total } = finding;
   const tools = found.map((item) => describeFound(item, width, options));
@@ -103,7 +103,7 @@ function withoutText({ description: _, signature: __, ...facts }: DescribedTool)
 
 type DescribedTool = ToldTool & Required<Pick<ToldTool, "description" | "signature">>;
 
-/** One tool as an answer tells of it. */
+/** One tool as an answer describes it. */
 export interface ToldTool {
   readonly name: string;
   /** With `detail: "full"`, as are signature and schemas. */
@@ -123,7 +123,7 @@ export interface ToldTool {
 function describeFound(
   { target, score, words, alike }: Found,
   width: Width,
-  { detail = "signature", signatures, health, trust, spell, reader }: AnswerOptions,
+  { detail = "signature", signatures, health, trust, spell, reader }: FindAnswerOptions,
 ): DescribedTool {
   const { tool } = target;
   const name = spell(target, reader);
@@ -164,7 +164,7 @@ const folders =
 
 /** The notes that each conversation has had. A note is repeated once its text changes. */
 export interface ToldNotes {
-  filterNew(reader: Reader, notes: readonly string[]): readonly string[];
+  filterNew(reader: NameReader, notes: readonly string[]): readonly string[];
 }
 
 export function createToldNotes(): ToldNotes {

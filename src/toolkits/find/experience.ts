@@ -3,7 +3,10 @@ import type { Store } from "../../store/store.ts";
 
 /** How calls of tools went lately in this project: who has to choose among tools that fit alike takes what did well. */
 export interface Experience {
-  /** By full name, from -1, all failed, to 1; the same map until there is more to know. Never waits: it is looked up behind the question. */
+  /**
+   * By full name, from -1, all failed, to 1; the same map until there is more to know. Never waits:
+   * it is looked up behind the question.
+   */
   read(): ReadonlyMap<string, number>;
 }
 

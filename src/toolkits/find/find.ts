@@ -64,8 +64,9 @@ const callTool: Tool = {
 };
 
 /**
- * `find_tools` and `call_tool`. A client's `call_tool` never arrives here: the server unwraps it (`unwrapCall`), so that the gateway
- * sees the call that is meant. Only a tool that calls `call_tool` for its own caller does.
+ * `find_tools` and `call_tool`. A client's `call_tool` never arrives here: the server unwraps it
+ * (`unwrapCall`), so that the gateway sees the call that is meant. Only a tool that calls
+ * `call_tool` for its own caller does.
  */
 export function createFindToolkit(finder: Finder, parts: AnswerParts): OwnToolkit {
   const tools = [callTool, findTools];

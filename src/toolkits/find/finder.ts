@@ -9,7 +9,10 @@ import type { Target, Toolkit } from "../../tool.ts";
 import { keyOf, type Trust } from "../../trust/trust.ts";
 import type { Experience } from "./experience.ts";
 
-/** Which tools fit a task. The index is made at the first question, and after a change only what changed is read again. */
+/**
+ * Which tools fit a task. The index is made at the first question, and after a change only what
+ * changed is read again.
+ */
 export interface Finder {
   find(task: string, options?: FindOptions): Promise<Finding>;
 }

@@ -3,8 +3,9 @@ import type { Target } from "../../tool.ts";
 import { camelName } from "../programs/names.ts";
 
 /**
- * A tool's call as one line of TypeScript, such as `files.read(path: string, head?: number)`: a fifth of its schema's size,
- * and what models read best. Parts that do not fit become `…`; the schema says the rest.
+ * A tool's call as one line of TypeScript, such as `files.read(path: string, head?: number)`: a
+ * fifth of its schema's size, and what models read best. Parts that do not fit become `…`; the
+ * schema says the rest.
  */
 export function signatureOf(
   name: string,

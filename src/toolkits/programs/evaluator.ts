@@ -211,7 +211,7 @@ export class Evaluator {
   ): Promise<Evaluation> {
     const resumed = args.resume === undefined ? undefined : findStopped(session, args.resume);
     session.stopped = undefined;
-    // Its programs may still hold untrusted text, whoever calls now.
+    // Its programs may still hold untrusted text, even if the caller has changed.
     if (session.taint) context.flow?.add(session.taint);
     if (resumed) await this.#rewind(session, resumed.entry, context);
 

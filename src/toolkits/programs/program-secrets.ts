@@ -1,5 +1,6 @@
-// Finds secrets in programs: `:token "…"`, `(setf (gethash "password" h) "…")`, `"Bearer …"`. A saved evaluation must not
-// contain such a value, neither in the code nor in answers, values or errors.
+// Finds secrets in programs: `:token "…"`, `(setf (gethash "password" h) "…")`, `"Bearer …"`. A
+// saved evaluation must not contain such a value, neither in the code nor in answers, values or
+// errors.
 import { isObject } from "../../base/json.ts";
 import { Secrets } from "../../base/log.ts";
 import { isSecretName, secretShapes } from "../../base/secret-signs.ts";

@@ -1,4 +1,7 @@
-/** Programs of a project that are tools: `.guildhall/tools/weekly-report.lisp`, with front matter in its first comment. */
+/**
+ * Programs of a project that are tools: `.guildhall/tools/weekly-report.lisp`, with front matter in
+ * its first comment.
+ */
 import { join } from "node:path";
 import { HallError, messageOf } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";

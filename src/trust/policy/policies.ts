@@ -272,7 +272,7 @@ function causeOf({ by, failure }: Ruling, nameOf: (policy: Policy) => string): s
   return by.length === 0 ? "no policy permits it" : `${names} forbids it`;
 }
 
-/** Models read denials, and a project's names are a stranger's text. */
+/** Models read denials, and a project's names are untrusted text. */
 function shownName({ name, isProject }: Policy): string {
   return isProject ? "a policy of this project" : `policy ${name}`;
 }

@@ -2,7 +2,7 @@ import type { Editing } from "../editing.ts";
 import type { Intention } from "../events.ts";
 import { type Form, type FormField, problemOf, textOf } from "../form.ts";
 import { bindingsFrom, cursorOf, type KeyAction, type KeyBinding, on, type View } from "../view.ts";
-import { hangingLines, type Line, type TextSpan, textLine } from "./line.ts";
+import { hangingLines, type ScreenLine, type TextSpan, textLine } from "./line.ts";
 import { firstShown } from "./table.ts";
 import { pad, widthOf, wrap } from "./text.ts";
 
@@ -83,7 +83,7 @@ const choiceRowsMax = 8;
 export function formLines(
   active: ActiveForm,
   { view, columns, rows }: { view: View; readonly columns: number; readonly rows: number },
-): readonly Line[] {
+): readonly ScreenLine[] {
   const { fields } = active.form;
   if (fields.length === 0) return [textLine("It takes no arguments.", "quiet")];
   const current = activeField(active, view);
@@ -113,7 +113,7 @@ function fieldLines(
   field: FormField,
   { id, form }: ActiveForm,
   { view, columns, label }: FieldLayout,
-): readonly Line[] {
+): readonly ScreenLine[] {
   const text = textOf(form, field);
   const name = field.title + (field.isRequired ? "*" : "");
   const title = `${view ? "› " : "  "}${pad(name, label - 1)} `;
@@ -145,7 +145,7 @@ interface ChoiceLayout {
 function choiceLines(
   field: FormField,
   { title, text, columns, isFocused }: ChoiceLayout,
-): readonly Line[] {
+): readonly ScreenLine[] {
   const titles = titlesOf(field);
   const label: TextSpan = { text: title, role: "strong" };
   const mayFit = titles.length <= columns;
@@ -167,7 +167,7 @@ function choiceSpan(title: string, isChosen: boolean): TextSpan {
   return isChosen ? { text: `(${title})`, role: "selected" } : { text: ` ${title} ` };
 }
 
-function choiceRows(title: string, isChosen: boolean, columns: number): readonly Line[] {
+function choiceRows(title: string, isChosen: boolean, columns: number): readonly ScreenLine[] {
   const sign = { text: isChosen ? "    ● " : "    ○ " };
   const role = isChosen ? "selected" : "plain";
   return hangingLines(sign, { text: title, role }, columns - 2);
@@ -204,7 +204,7 @@ export interface TextFieldOptions {
 export function textFieldLines(
   { id, text }: Pick<Editing, "id" | "text">,
   { label, view, columns, rows, placeholder }: TextFieldOptions,
-): readonly Line[] {
+): readonly ScreenLine[] {
   const cursor = view && cursorOf(view, { id, text });
   if (text === "" && placeholder !== "") {
     const space: TextSpan = { text: cursor === undefined ? "" : " ", role: "cursor" };
@@ -217,7 +217,12 @@ export function textFieldLines(
   const indent = " ".repeat(label.length);
   return lines
     .slice(first, first + rows)
-    .map((line, index): Line => [{ text: index === 0 ? label : indent, role: "strong" }, ...line]);
+    .map(
+      (line, index): ScreenLine => [
+        { text: index === 0 ? label : indent, role: "strong" },
+        ...line,
+      ],
+    );
 }
 
 /** Wraps the text and marks the character at the cursor. */
@@ -225,8 +230,8 @@ function layOut(
   text: string,
   cursor: number | undefined,
   width: number,
-): { readonly lines: readonly Line[]; readonly cursorLine: number | undefined } {
-  const lines: Line[] = [];
+): { readonly lines: readonly ScreenLine[]; readonly cursorLine: number | undefined } {
+  const lines: ScreenLine[] = [];
   let cursorLine: number | undefined;
   let at = 0;
   for (const source of text.split("\n")) {
@@ -244,7 +249,7 @@ function layOut(
   return { lines, cursorLine };
 }
 
-function withCursor(part: string, at: number): Line {
+function withCursor(part: string, at: number): ScreenLine {
   const marked = part[at] === undefined ? " " : String.fromCodePoint(part.codePointAt(at) ?? 0x20);
   return [
     { text: part.slice(0, at) },

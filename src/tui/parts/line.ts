@@ -21,13 +21,13 @@ export interface TextSpan {
 }
 
 /** One line on the screen. */
-export type Line = readonly TextSpan[];
+export type ScreenLine = readonly TextSpan[];
 
-export function textLine(text: string, role?: Role): Line {
+export function textLine(text: string, role?: Role): ScreenLine {
   return [{ text, role }];
 }
 
-export function wrapLines(text: string, columns: number, role?: Role): readonly Line[] {
+export function wrapLines(text: string, columns: number, role?: Role): readonly ScreenLine[] {
   return wrap(text, columns).map((part) => textLine(part, role));
 }
 
@@ -36,7 +36,7 @@ export function hangingLines(
   sign: TextSpan,
   { text, role }: TextSpan,
   columns: number,
-): readonly Line[] {
+): readonly ScreenLine[] {
   const width = widthOf(sign.text);
   return wrap(text, columns - width).map((part, index) => [
     index === 0 ? sign : { text: " ".repeat(width), role: sign.role },
@@ -45,9 +45,9 @@ export function hangingLines(
 }
 
 /** Exactly that many lines: the rest is cut off, missing ones are blank. */
-export function fitRows(lines: readonly Line[], rows: number): readonly Line[] {
+export function fitRows(lines: readonly ScreenLine[], rows: number): readonly ScreenLine[] {
   if (lines.length >= rows) return lines.slice(0, Math.max(0, rows));
-  return [...lines, ...Array.from({ length: rows - lines.length }, (): Line => [])];
+  return [...lines, ...Array.from({ length: rows - lines.length }, (): ScreenLine => [])];
 }
 
 /** Untrusted text without control characters and line breaks. */
@@ -59,11 +59,15 @@ export function onOneRow(text: string): string {
  * The only place where text becomes terminal output. Every span is sanitised and cut here, so a
  * screen can pass on whatever a server sent.
  */
-export function renderLines(lines: readonly Line[], columns: number, hasColours: boolean): string {
+export function renderLines(
+  lines: readonly ScreenLine[],
+  columns: number,
+  hasColours: boolean,
+): string {
   return lines.map((line) => renderLine(line, columns, hasColours)).join("\n");
 }
 
-function renderLine(line: Line, columns: number, hasColours: boolean): string {
+function renderLine(line: ScreenLine, columns: number, hasColours: boolean): string {
   const styles = hasColours ? sgr : sgrWithoutColours;
   let rendered = "";
   let left = columns;

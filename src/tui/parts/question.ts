@@ -10,14 +10,14 @@ import {
   type Snapshot,
 } from "../view.ts";
 import { type ActiveForm, formBindings, formLines } from "./form.ts";
-import { type Line, textLine, wrapLines } from "./line.ts";
+import { type ScreenLine, textLine, wrapLines } from "./line.ts";
 import { describeRest, type TextWindow, windowOf } from "./text.ts";
 
 /** The part of the view that says which question the user has called up with Ctrl-G. */
 export const questionFocus = "question";
 
 /** The question at the front of the queue, in place of the screen. */
-export function questionLines({ state, view, columns, rows }: BodyOptions): readonly Line[] {
+export function questionLines({ state, view, columns, rows }: BodyOptions): readonly ScreenLine[] {
   const [question] = state.questions;
   if (!question) return [];
   const head = headLines(question, state);
@@ -34,7 +34,7 @@ export function questionLines({ state, view, columns, rows }: BodyOptions): read
 /** The bar marks the server's own words, which could otherwise pass for ours. */
 const bar = "│ ";
 
-function headLines(question: QuestionView, state: TuiState): readonly Line[] {
+function headLines(question: QuestionView, state: TuiState): readonly ScreenLine[] {
   const run = state.runs.find(({ id }) => id === question.run);
   const message = readMessage(question, state);
   const others = state.questions.length - 1;
@@ -43,7 +43,7 @@ function headLines(question: QuestionView, state: TuiState): readonly Line[] {
       { text: `${run?.tool ?? "The server"} asks`, role: "title" },
       { text: others > 0 ? `  (${others} more waiting; ^X ends the call)` : "", role: "quiet" },
     ],
-    ...message.lines.map((text): Line => [{ text: bar, role: "quiet" }, { text }]),
+    ...message.lines.map((text): ScreenLine => [{ text: bar, role: "quiet" }, { text }]),
     ...(message.isWhole ? [] : [textLine(bar + describeRest(message), "warning")]),
     [],
   ];
@@ -60,8 +60,8 @@ interface Room {
 function pageLines(
   { url, host, warnings }: BrowserPage,
   { columns, rows, from }: Room,
-): readonly Line[] {
-  const head: readonly Line[] = [
+): readonly ScreenLine[] {
+  const head: readonly ScreenLine[] = [
     ...wrapLines(`It asks you to open a page on ${host} in your browser:`, columns, "strong"),
     ...warnings.flatMap((warning) => wrapLines(`! ${warning}`, columns, "warning")),
     [],

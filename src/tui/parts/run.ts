@@ -6,15 +6,15 @@ import { type KeyBinding, on } from "../view.ts";
 import {
   fitRows,
   hangingLines,
-  type Line,
   type Role,
+  type ScreenLine,
   type TextSpan,
   textLine,
   wrapLines,
 } from "./line.ts";
 
 /** The state of a run and its duration. */
-export function runStateSpans({ state, startedAt }: RunView, now: number): Line {
+export function runStateSpans({ state, startedAt }: RunView, now: number): ScreenLine {
   switch (state.kind) {
     case "running":
       return textLine(`running ${formatDuration(now - startedAt)}`, "accent");
@@ -32,7 +32,7 @@ export function runStateSpans({ state, startedAt }: RunView, now: number): Line 
 }
 
 /** Saved files, or the failure and its remedy. */
-export function runEndLines({ state }: RunView, columns: number): readonly Line[] {
+export function runEndLines({ state }: RunView, columns: number): readonly ScreenLine[] {
   switch (state.kind) {
     case "running":
     case "cancelling":
@@ -44,7 +44,10 @@ export function runEndLines({ state }: RunView, columns: number): readonly Line[
   }
 }
 
-export function failureLines({ kind, message, hint }: Failure, columns: number): readonly Line[] {
+export function failureLines(
+  { kind, message, hint }: Failure,
+  columns: number,
+): readonly ScreenLine[] {
   const role: Role = kind === "cancelled" ? "warning" : "bad";
   return [
     ...wrapLines(message, columns, role).slice(0, 4),
@@ -52,7 +55,7 @@ export function failureLines({ kind, message, hint }: Failure, columns: number):
   ];
 }
 
-export function loadLines(load: Load, columns: number): readonly Line[] {
+export function loadLines(load: Load, columns: number): readonly ScreenLine[] {
   switch (load.kind) {
     case "loaded":
       return [];
@@ -84,9 +87,9 @@ interface CallResultOptions {
 export function callResultLines(
   run: RunView,
   { state, now, columns, rows }: CallResultOptions,
-): readonly Line[] {
+): readonly ScreenLine[] {
   const about = run.about === "" ? " ───" : ` ─── ${run.about}`;
-  const head: readonly Line[] = [
+  const head: readonly ScreenLine[] = [
     [{ text: "─── ", role: "quiet" }, ...runStateSpans(run, now), { text: about, role: "quiet" }],
     ...(run.progress && isAtWork(run) ? [progressLine(run.progress, columns)] : []),
   ];
@@ -102,9 +105,9 @@ const barColumnsMax = 30;
 export function progressLine(
   { progress, total, message = "", elapsedSeconds }: Progress,
   columns: number,
-): Line {
+): ScreenLine {
   const age = elapsedSeconds === undefined ? "" : ` (${formatDuration(elapsedSeconds * 1000)})`;
-  const text: Line[number] = { text: message + age };
+  const text: ScreenLine[number] = { text: message + age };
   const count: TextSpan = { text: elapsedSeconds ? "" : ` · ${round(progress)}`, role: "quiet" };
   if (total === undefined || total <= 0)
     return message === "" ? textLine(`${round(progress)} done`, "accent") : [text, count];
@@ -134,7 +137,7 @@ export function outputLines(
   run: RunView,
   state: TuiState,
   { columns, rows }: { readonly columns: number; readonly rows: number },
-): readonly Line[] {
+): readonly ScreenLine[] {
   const room = { columns, rows, folder: state.target.folder };
   const isAtStart = isAnswer(run) && (state.scrolls[scrollName(run)] ?? 0) === 0;
   const first = isAtStart ? firstLines(run, room) : [];
@@ -154,9 +157,12 @@ function answerStart({ output: { lines } }: RunView): number {
   return lines.slice(0, Math.max(0, last)).findLastIndex(({ source }) => source !== "out") + 1;
 }
 
-function firstLines(run: RunView, { rows, ...room }: Omit<Window, "bottom">): readonly Line[] {
+function firstLines(
+  run: RunView,
+  { rows, ...room }: Omit<Window, "bottom">,
+): readonly ScreenLine[] {
   const { lines } = run.output;
-  const shown: Line[] = [];
+  const shown: ScreenLine[] = [];
   let at = answerStart(run);
   for (; at < lines.length && shown.length <= rows; at++) {
     const line = lines[at];
@@ -177,8 +183,8 @@ interface Window {
 function lastLines(
   { output: { lines, dropped } }: RunView,
   { bottom, rows, ...room }: Window,
-): readonly Line[] {
-  const shown: Line[] = [];
+): readonly ScreenLine[] {
+  const shown: ScreenLine[] = [];
   for (let at = bottom - dropped - 1; at >= 0 && shown.length < rows; at--) {
     const line = lines[at];
     if (line) shown.unshift(...showLine(line, room));
@@ -200,7 +206,7 @@ const styles: Readonly<
 function showLine(
   { source, text }: OutputLine,
   { columns, folder }: Pick<Window, "columns" | "folder">,
-): readonly Line[] {
+): readonly ScreenLine[] {
   const { mark, role } = styles[source];
   const shown = withinProject(text, folder);
   return hangingLines({ text: mark, role }, { text: shown, role }, columns);

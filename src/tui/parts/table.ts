@@ -1,4 +1,4 @@
-import { fitRows, type Line, onOneRow, type Role, textLine } from "./line.ts";
+import { fitRows, onOneRow, type Role, type ScreenLine, textLine } from "./line.ts";
 import { pad, widthOf } from "./text.ts";
 
 export interface Column<T> {
@@ -29,7 +29,7 @@ export function tableLines<T>({
   width,
   rows,
   empty,
-}: TableOptions<T>): readonly Line[] {
+}: TableOptions<T>): readonly ScreenLine[] {
   const widths = widthsOf(columns, width - mark.length);
   const titles = columns.map(({ title, side }, index) => pad(title, widths[index] ?? 0, side));
   const head = textLine(noMark + titles.join(" "), "quiet");
@@ -81,7 +81,7 @@ interface RowLayout<T> {
   readonly isSelected: boolean;
 }
 
-function rowLine<T>(item: T, { columns, widths, isSelected }: RowLayout<T>): Line {
+function rowLine<T>(item: T, { columns, widths, isSelected }: RowLayout<T>): ScreenLine {
   const cells = columns.map(({ text, role, side }, index) => {
     const shown = typeof text === "function" ? text(item) : String(item[text]);
     const usual = typeof role === "function" ? role(item) : role;

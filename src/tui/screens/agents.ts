@@ -1,7 +1,7 @@
 import type { Editing } from "../editing.ts";
 import { set } from "../events.ts";
 import { textFieldLines } from "../parts/form.ts";
-import { type Line, textLine } from "../parts/line.ts";
+import { type ScreenLine, textLine } from "../parts/line.ts";
 import { callResultLines, loadLines, outputBindings } from "../parts/run.ts";
 import { nameWidth, tableLines } from "../parts/table.ts";
 import { wrapUpTo } from "../parts/text.ts";
@@ -78,7 +78,7 @@ function taskField({ agents }: TuiState): Editing {
 }
 
 /** The full description of the selected agent, while no result needs the room. */
-function aboutLines({ items, selected }: AgentsState, columns: number): readonly Line[] {
+function aboutLines({ items, selected }: AgentsState, columns: number): readonly ScreenLine[] {
   const agent = items.find(({ name }) => name === selected);
   if (!agent) return [];
   const lines = wrapUpTo(agent.description, columns, aboutRows);

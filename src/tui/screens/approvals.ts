@@ -1,7 +1,7 @@
-import type { PendingApproval } from "../../hall/admin-contract.ts";
+import type { ListedApproval } from "../../hall/admin-contract.ts";
 import type { ApprovalAnswer } from "../../trust/approvals.ts";
 import { set } from "../events.ts";
-import { type Line, textLine } from "../parts/line.ts";
+import { type ScreenLine, textLine } from "../parts/line.ts";
 import { formatDuration, loadLines } from "../parts/run.ts";
 import { tableLines } from "../parts/table.ts";
 import { describeRest, type TextWindow, windowOf, wrap } from "../parts/text.ts";
@@ -75,11 +75,11 @@ function answerBindings(state: TuiState): readonly KeyBinding[] {
   );
 }
 
-function selectedCall({ approvals: { pending, selected } }: TuiState): PendingApproval | undefined {
+function selectedCall({ approvals: { pending, selected } }: TuiState): ListedApproval | undefined {
   return pending.find(({ token }) => token === selected);
 }
 
-function scrollName({ token }: PendingApproval): string {
+function scrollName({ token }: ListedApproval): string {
   return `approval ${token}`;
 }
 
@@ -88,7 +88,7 @@ function tableRowsOf(state: TuiState): number {
 }
 
 /** The reason for the question, and the call. */
-function previewOf(call: PendingApproval, state: TuiState): TextWindow {
+function previewOf(call: ListedApproval, state: TuiState): TextWindow {
   return windowOf(`${describeReason(call)}\n\n${call.preview}`, {
     columns: state.size.columns,
     rows: bodyRows(state) - tableRowsOf(state) - 1,
@@ -97,11 +97,11 @@ function previewOf(call: PendingApproval, state: TuiState): TextWindow {
 }
 
 /** The client's own words come last on their line, so they cannot pass for ours. */
-function describeReason({ why, caller, client }: PendingApproval): string {
+function describeReason({ why, caller, client }: ListedApproval): string {
   return `Approval needed: ${why}.\nCalled by ${caller}, which identifies itself as: ${client}`;
 }
 
-function previewLines(state: TuiState): readonly Line[] {
+function previewLines(state: TuiState): readonly ScreenLine[] {
   const call = selectedCall(state);
   if (!call) {
     const text = "That call was answered or has expired. Select another one with Up and Down.";

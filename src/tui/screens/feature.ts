@@ -1,6 +1,13 @@
 import { join } from "node:path";
 import { sanitize } from "../../base/sanitize.ts";
-import { fitRows, hangingLines, type Line, type Role, textLine, wrapLines } from "../parts/line.ts";
+import {
+  fitRows,
+  hangingLines,
+  type Role,
+  type ScreenLine,
+  textLine,
+  wrapLines,
+} from "../parts/line.ts";
 import { failureLines } from "../parts/run.ts";
 import { firstShown } from "../parts/table.ts";
 import type { FeatureState, FeatureView, TuiState } from "../state.ts";
@@ -82,7 +89,7 @@ function scrollName({ name, document }: FeatureState): string {
   return `document ${name}/${document}`;
 }
 
-function titleLine(feature: FeatureView): Line {
+function titleLine(feature: FeatureView): ScreenLine {
   const { name, phase, tasks, openQuestions } = feature;
   const more = [
     tasks && `${tasks.done}/${tasks.total} tasks`,
@@ -98,14 +105,18 @@ function titleLine(feature: FeatureView): Line {
 }
 
 /** The open document, with its neighbours on both sides. */
-function documentsLine({ files }: FeatureView, { document }: FeatureState, columns: number): Line {
+function documentsLine(
+  { files }: FeatureView,
+  { document }: FeatureState,
+  columns: number,
+): ScreenLine {
   if (files.length === 0) return textLine("No documents yet.", "quiet");
   const width = Math.max(1, Math.floor(columns / 16));
   const first = firstShown(files.indexOf(document ?? ""), files.length, width);
   const names = files
     .slice(first, first + width)
     .flatMap(
-      (file): Line => [
+      (file): ScreenLine => [
         file === document ? { text: `[${file}]`, role: "selected" } : { text: ` ${file} ` },
         { text: " " },
       ],
@@ -120,7 +131,7 @@ function documentsLine({ files }: FeatureView, { document }: FeatureState, colum
 function documentLines(
   feature: FeatureState,
   { state, columns, rows: bodyRowCount }: BodyOptions,
-): readonly Line[] {
+): readonly ScreenLine[] {
   const { text, failure, document } = feature;
   if (failure) return failureLines(failure, columns);
   if (text === undefined) return document === undefined ? [] : [textLine("loading …", "quiet")];
@@ -136,7 +147,7 @@ function documentLines(
  * A Markdown document as lines of a terminal: headings, code and check boxes get a style, and wrapped
  * list items a hanging indent. Every character stays as it is in the file.
  */
-export function markdownLines(text: string, columns: number): readonly Line[] {
+export function markdownLines(text: string, columns: number): readonly ScreenLine[] {
   if (last.text === text && last.columns === columns) return last.lines;
   let isCode = false;
   const lines = sanitize(text)
@@ -151,13 +162,13 @@ export function markdownLines(text: string, columns: number): readonly Line[] {
 }
 
 // Only one document is open at a time, and every frame and key asks for it.
-let last: { text: string; columns: number; lines: readonly Line[] } = {
+let last: { text: string; columns: number; lines: readonly ScreenLine[] } = {
   text: "",
   columns: 0,
   lines: [],
 };
 
-function showLine(line: string, columns: number): readonly Line[] {
+function showLine(line: string, columns: number): readonly ScreenLine[] {
   const [, marks] = /^(#{1,6})\s/.exec(line) ?? [];
   if (marks) return wrapLines(line, columns, marks.length <= 2 ? "title" : "strong");
   const role = line.includes("[NEEDS CLARIFICATION") ? "warning" : "plain";

@@ -2,7 +2,7 @@ import { plural } from "../../base/text.ts";
 import type { Editing } from "../editing.ts";
 import { type Change, set } from "../events.ts";
 import { textFieldLines } from "../parts/form.ts";
-import { type Line, textLine } from "../parts/line.ts";
+import { type ScreenLine, textLine } from "../parts/line.ts";
 import { loadLines } from "../parts/run.ts";
 import { type Column, tableLines } from "../parts/table.ts";
 import { type FeatureView, type StepDraft, stepNames, type TuiState } from "../state.ts";
@@ -75,7 +75,7 @@ export function draftBindings({ step, feature }: StepDraft): readonly KeyBinding
   ];
 }
 
-export function draftLines(state: TuiState, view: View, columns: number): readonly Line[] {
+export function draftLines(state: TuiState, view: View, columns: number): readonly ScreenLine[] {
   const field = draftField(state);
   const input = state.features.draft && steps[state.features.draft.step].input;
   if (!field || !input) return [];
@@ -116,7 +116,7 @@ const tableColumns: readonly Column<FeatureView>[] = [
   },
 ];
 
-function detailLines(state: TuiState): readonly Line[] {
+function detailLines(state: TuiState): readonly ScreenLine[] {
   const feature = selectedFeature(state);
   if (!feature) return [];
   const { run, openQuestions } = feature;
@@ -127,7 +127,7 @@ function detailLines(state: TuiState): readonly Line[] {
   return notes.map((text) => textLine(text, "warning"));
 }
 
-function missingLines(lacking: readonly string[]): readonly Line[] {
+function missingLines(lacking: readonly string[]): readonly ScreenLine[] {
   const missing = lacking.filter((tool) => stepNames.some((step) => tool === `speckit.${step}`));
   if (missing.length === 0) return [];
   const text = `! The server does not offer ${missing.join(", ")}; those steps cannot run.`;

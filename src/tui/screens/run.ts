@@ -1,5 +1,5 @@
 import { isObject } from "../../base/json.ts";
-import { fitRows, type Line, textLine, wrapLines } from "../parts/line.ts";
+import { fitRows, type ScreenLine, textLine, wrapLines } from "../parts/line.ts";
 import {
   isScrolledBack,
   outputBindings,
@@ -112,7 +112,7 @@ function otherRuns({ runs }: TuiState, { id }: RunView): readonly KeyBinding[] {
   return [on("left", "newer run", go(-1)), on("right", "older run", go(1))];
 }
 
-function titleLine(run: RunView, { runs }: TuiState, now: number): Line {
+function titleLine(run: RunView, { runs }: TuiState, now: number): ScreenLine {
   const position = runs.length > 1 ? `  (${runs.indexOf(run) + 1} of ${runs.length})` : "";
   return [
     { text: run.tool, role: "title" },
@@ -122,13 +122,13 @@ function titleLine(run: RunView, { runs }: TuiState, now: number): Line {
   ];
 }
 
-function progressOf({ progress, state }: RunView, columns: number): Line {
+function progressOf({ progress, state }: RunView, columns: number): ScreenLine {
   if (state.kind === "completed") return [];
   return progress ? progressLine(progress, columns) : textLine("no progress yet", "quiet");
 }
 
 /** Shows the whole path, so that it can be copied. */
-function logLines(run: RunView, state: TuiState, columns: number): readonly Line[] {
+function logLines(run: RunView, state: TuiState, columns: number): readonly ScreenLine[] {
   const text = run.logPath === undefined ? "no log" : `log: ${run.logPath}`;
   const path = wrapLines(text, columns, "quiet");
   if (!isScrolledBack(run, state)) return path;

@@ -2,7 +2,7 @@ import { plural } from "../../base/text.ts";
 import type { UpstreamStatus } from "../../hall/admin-contract.ts";
 import { set } from "../events.ts";
 import { describeAdvice } from "../failure.ts";
-import { type Line, type Role, textLine, wrapLines } from "../parts/line.ts";
+import { type Role, type ScreenLine, textLine, wrapLines } from "../parts/line.ts";
 import { formatDuration, loadLines } from "../parts/run.ts";
 import { type Column, tableLines } from "../parts/table.ts";
 import type { ServersState } from "../state.ts";
@@ -85,7 +85,7 @@ const tableColumns: readonly Column<UpstreamStatus>[] = [
   },
 ];
 
-function hallLines({ status }: ServersState, now: number): readonly Line[] {
+function hallLines({ status }: ServersState, now: number): readonly ScreenLine[] {
   if (!status) return [];
   const { version, pid, startedAt, clients, registrations } = status;
   const parts = [
@@ -117,7 +117,7 @@ function describeProblem(
 function logLines(
   { server, lines }: NonNullable<ServersState["logs"]>,
   columns: number,
-): readonly Line[] {
+): readonly ScreenLine[] {
   const title = textLine(`─── stderr of ${server} `, "quiet");
   if (lines.length === 0) return [title, textLine("Nothing so far.", "quiet")];
   return [title, ...lines.flatMap((line) => wrapLines(line, columns))];

@@ -7,7 +7,7 @@ import {
   formLines,
   textFieldLines,
 } from "../parts/form.ts";
-import { fitRows, type Line, textLine } from "../parts/line.ts";
+import { fitRows, type ScreenLine, textLine } from "../parts/line.ts";
 import { callResultLines, loadLines, outputBindings } from "../parts/run.ts";
 import { nameWidth, tableLines } from "../parts/table.ts";
 import { wrapUpTo } from "../parts/text.ts";
@@ -133,7 +133,7 @@ function searchField({ tools }: TuiState): Editing {
   return { id: "search", text: tools.search, change };
 }
 
-function listLines(options: BodyOptions): readonly Line[] {
+function listLines(options: BodyOptions): readonly ScreenLine[] {
   const { state, columns, rows } = options;
   const view = isSearching(options) ? options.view : undefined;
   const { items, load } = state.tools;
@@ -178,11 +178,11 @@ function describeTool({ title, description }: ToolView): string {
 function callLines(
   form: ToolForm,
   { state, view, now, columns, rows }: BodyOptions,
-): readonly Line[] {
+): readonly ScreenLine[] {
   const { name, description, isDestructive } = form.tool;
   const run = runOf(state);
   const about = wrapUpTo(description, columns, Math.max(3, Math.floor(rows / 5)));
-  const head: readonly Line[] = [
+  const head: readonly ScreenLine[] = [
     [
       { text: name, role: "title" },
       { text: isDestructive ? "  ! destructive" : "", role: "warning" },

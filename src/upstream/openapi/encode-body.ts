@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import type { Body, BodyField, Operation } from "./operation.ts";
+import type { BodyField, Operation, RequestBody } from "./operation.ts";
 import { encodeText, plain, refused, writePairs } from "./serialize.ts";
 
 export interface EncodedBody {
@@ -39,7 +39,11 @@ function givenFields(fields: readonly BodyField[], args: JsonObject): GivenField
   });
 }
 
-function encodeWhole({ kind, mediaType }: Body, argument: string, value: unknown): EncodedBody {
+function encodeWhole(
+  { kind, mediaType }: RequestBody,
+  argument: string,
+  value: unknown,
+): EncodedBody {
   if (kind === "binary") return { contentType: mediaType, bytes: decode(argument, value) };
   const isText = kind === "text" && typeof value === "string";
   const bytes = Buffer.from(isText ? value : JSON.stringify(value));
@@ -51,7 +55,10 @@ function encodeWhole({ kind, mediaType }: Body, argument: string, value: unknown
   return encodeFields({ kind, mediaType, content: [] }, fields);
 }
 
-function encodeFields({ kind, mediaType }: Body, fields: readonly GivenField[]): EncodedBody {
+function encodeFields(
+  { kind, mediaType }: RequestBody,
+  fields: readonly GivenField[],
+): EncodedBody {
   if (kind === "multipart") return encodeMultipart(mediaType, fields);
   if (kind === "form") {
     const pairs = fields.flatMap(({ field, value }) => formPairs(field, value));

@@ -20,8 +20,8 @@ export interface Operation {
   readonly baseUrl: string;
   /** With `{name}` for path parameters. */
   readonly path: string;
-  readonly parameters: readonly Parameter[];
-  readonly body?: Body;
+  readonly parameters: readonly ApiParameter[];
+  readonly body?: RequestBody;
   /** Sets of schemes, each of which is sufficient; none for an open operation. */
   readonly security: readonly (readonly string[])[];
 }
@@ -45,20 +45,20 @@ export interface Serialization {
 }
 
 export const places = ["path", "query", "header", "cookie"] as const;
-export type Place = (typeof places)[number];
+export type ParameterPlace = (typeof places)[number];
 
-export interface Parameter extends Serialization {
+export interface ApiParameter extends Serialization {
   /** Its name among the tool's arguments. */
   readonly argument: string;
   readonly name: string;
-  readonly in: Place;
+  readonly in: ParameterPlace;
   /** Written as JSON instead of by style. */
   readonly isJson?: boolean;
 }
 
 export type BodyKind = "json" | "form" | "multipart" | "text" | "binary";
 
-export interface Body {
+export interface RequestBody {
   readonly mediaType: string;
   readonly kind: BodyKind;
   /** The argument that is the whole body, or one argument for each field. */

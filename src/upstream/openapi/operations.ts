@@ -6,12 +6,12 @@ import { createNames, type Names, nameOperation } from "./names.ts";
 import {
   type Api,
   type ApiOptions,
+  type ApiParameter,
   fieldsOf,
   type Inputs,
   isJson,
   type Operation,
-  type Parameter,
-  type Place,
+  type ParameterPlace,
   places,
   type Scheme,
   serializationOf,
@@ -163,7 +163,8 @@ const ownHeaders = new Set(
 );
 
 function isUsable({ name, in: place }: JsonObject): boolean {
-  if (typeof name !== "string" || name === "" || !places.includes(place as Place)) return false;
+  if (typeof name !== "string" || name === "" || !places.includes(place as ParameterPlace))
+    return false;
   if (place !== "header") return true;
   return /^[!#$%&'*+.^_`|~\w-]+$/.test(name) && !ownHeaders.has(name.toLowerCase());
 }
@@ -172,8 +173,8 @@ function readParameter(
   parameter: JsonObject,
   args: Names,
   { properties, required }: Inputs,
-): Parameter {
-  const [name, place] = [String(parameter.name), parameter.in as Place];
+): ApiParameter {
+  const [name, place] = [String(parameter.name), parameter.in as ParameterPlace];
   const [content] = fieldsOf(parameter.content).map(([, media]) => media);
   const schema = isObject(content) ? content.schema : parameter.schema;
   const argument = args.take(name, place);

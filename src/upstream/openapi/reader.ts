@@ -13,7 +13,7 @@ import type { Api, ApiOptions } from "./operation.ts";
 /** An entry of mcpServers that names an OpenAPI document. */
 export type OpenApiConfig = Extract<ServerConfig, { readonly type: "openapi" }>;
 
-export interface ReadRequest extends ApiOptions {
+export interface ApiReadRequest extends ApiOptions {
   readonly bytes: Uint8Array;
 }
 

@@ -2,12 +2,12 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import type { OpenApiDocument } from "./document.ts";
 import type { Names } from "./names.ts";
 import {
-  type Body,
   type BodyField,
   type BodyKind,
   fieldsOf,
   type Inputs,
   isJson,
+  type RequestBody,
   serializationOf,
   textOf,
 } from "./operation.ts";
@@ -21,7 +21,7 @@ export function readBody(
   given: unknown,
   args: Names,
   inputs: Inputs,
-): Body | undefined {
+): RequestBody | undefined {
   if (given === undefined) return undefined;
   const request = document.resolve(given);
   const [chosen] = fieldsOf(request.content)

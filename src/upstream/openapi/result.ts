@@ -8,15 +8,18 @@ import { isJson, type Operation } from "./operation.ts";
 import { fitTo } from "./schema.ts";
 
 /** A response with its body. */
-export interface Answer extends Fetched {
+export interface ApiAnswer extends Fetched {
   readonly status: number;
   readonly headers: Headers;
 }
 
 const errorTextMax = 10_000;
 
-/** A result as a tool gives it: text and structure for JSON, media and files as they are, errors with status and body. */
-export function toOutcome(operation: Operation, answer: Answer, textBytesMax: number): Outcome {
+/**
+ * A result as a tool gives it: text and structure for JSON, media and files as they are, errors
+ * with status and body.
+ */
+export function toOutcome(operation: Operation, answer: ApiAnswer, textBytesMax: number): Outcome {
   const { status, bytes, contentType } = answer;
   if (status >= 300) return failure(answer);
   const { outputSchema } = operation.tool;
@@ -41,7 +44,7 @@ export function toOutcome(operation: Operation, answer: Answer, textBytesMax: nu
   };
 }
 
-function failure(answer: Answer): Outcome {
+function failure(answer: ApiAnswer): Outcome {
   const { status, headers } = answer;
   const body = isText(answer.contentType) ? textOf(answer) : "";
   const location = headers.get("location");
@@ -62,7 +65,7 @@ function text(value: string): JsonObject {
   return { type: "text", text: value };
 }
 
-function describeEmpty({ method }: Operation, { status, headers }: Answer): string {
+function describeEmpty({ method }: Operation, { status, headers }: ApiAnswer): string {
   const named = method === "HEAD" ? [...headers.keys()] : ["location"];
   const lines = named
     .filter((name) => headers.has(name) && name !== "set-cookie")
@@ -80,7 +83,7 @@ function structure(schema: JsonObject, value: unknown): unknown {
 /** An image, a sound or another file; undefined for text. */
 function mediaOf(
   contentType: string,
-  { bytes, url }: Answer,
+  { bytes, url }: ApiAnswer,
   { tool }: Operation,
 ): JsonObject | undefined {
   const mimeType = (contentType.split(";")[0] ?? "").trim().toLowerCase();
@@ -111,7 +114,7 @@ function isText(contentType: string): boolean {
   );
 }
 
-function textOf({ bytes, contentType }: Answer): string {
+function textOf({ bytes, contentType }: ApiAnswer): string {
   const [, charset = "utf-8"] = /charset="?([\w-]+)/i.exec(contentType) ?? [];
   try {
     return new TextDecoder(charset).decode(bytes);
@@ -133,7 +136,7 @@ const cursorNames = /^next(_?(cursor|token|page|page_?token|offset))?$|^(end_?)?
 /** How to get the next page, which is never fetched unasked. */
 function describeMore(
   { parameters }: Operation,
-  { headers, url }: Answer,
+  { headers, url }: ApiAnswer,
   value: unknown,
 ): string | undefined {
   const next = /<([^>]*)>\s*;[^,]*\brel="?next"?/i.exec(headers.get("link") ?? "")?.[1];

@@ -16,7 +16,7 @@ import type { Authorizer } from "../oauth.ts";
 import { type Credentials, findCredentials, noCredentials } from "./credentials.ts";
 import { encodeBody } from "./encode-body.ts";
 import type { Api, Operation } from "./operation.ts";
-import { type Answer, toOutcome } from "./result.ts";
+import { type ApiAnswer, toOutcome } from "./result.ts";
 import { refused, writeParameters } from "./serialize.ts";
 
 export interface SenderOptions {
@@ -63,7 +63,7 @@ export class Sender {
     const { status, headers } = response.answer;
     const waitMs = retryAfterMs(response.answer);
     const fetched = await readBody(response.answer, response.url, { bytesMax, signal });
-    const answer: Answer = { ...fetched, status, headers };
+    const answer: ApiAnswer = { ...fetched, status, headers };
     // The result contains JSON twice: as text and as structured content.
     const outcome = toOutcome(operation, answer, Math.floor(messageBytesMax / 3));
     if (waitMs !== undefined) throw limited(answer, outcome, waitMs);
@@ -100,7 +100,10 @@ export class Sender {
     }
   }
 
-  /** Follows redirects of requests that only read. Another origin gets neither credentials nor headers of the config. */
+  /**
+   * Follows redirects of requests that only read. Another origin gets neither credentials nor
+   * headers of the config.
+   */
   async #follow(start: Request, signal: AbortSignal): Promise<Received> {
     let request = start;
     for (let redirects = 0; ; redirects++) {
@@ -199,7 +202,7 @@ function redirectOf({ status, headers }: Response, from: URL): URL | undefined {
 }
 
 /** `client/retry-after.ts` reads `retryAfterSeconds`: it waits and sends again if the call has enough time left. */
-function limited({ status }: Answer, { content }: Outcome, waitMs: number): HallError {
+function limited({ status }: ApiAnswer, { content }: Outcome, waitMs: number): HallError {
   const said = String(content[0]?.text ?? "").slice(0, 1_000);
   return new HallError(status === 429 ? "RATE_LIMITED" : "UNAVAILABLE", said, {
     details: { status, retryAfterSeconds: Math.ceil(waitMs) / 1000 },

@@ -1,6 +1,6 @@
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import type { Operation, Parameter, Serialization } from "./operation.ts";
+import type { ApiParameter, Operation, Serialization } from "./operation.ts";
 
 /** The parameters of a request, each where the document puts it. */
 export interface WrittenParameters {
@@ -45,17 +45,17 @@ export function writeParameters(
   return { path, query, headers, cookies };
 }
 
-function plainOr({ isJson }: Parameter, value: unknown): unknown {
+function plainOr({ isJson }: ApiParameter, value: unknown): unknown {
   return isJson ? JSON.stringify(value) : value;
 }
 
-function pathText(parameter: Parameter, value: unknown): string {
+function pathText(parameter: ApiParameter, value: unknown): string {
   const text = joined(parameter, plainOr(parameter, value), encodeText);
   if (text === "") throw refused(`the path parameter "${parameter.argument}" is empty`);
   return text;
 }
 
-function headerText(parameter: Parameter, value: unknown): string {
+function headerText(parameter: ApiParameter, value: unknown): string {
   const text = joined(parameter, plainOr(parameter, value), (part) => part);
   if (!isHeaderValue(text))
     throw refused(`"${parameter.argument}" has a character that a header cannot have`);
@@ -69,7 +69,7 @@ export function isHeaderValue(text: string): boolean {
 type Encode = (text: string) => string;
 
 /** The styles of paths and headers: simple, label and matrix. */
-function joined({ name, style, explode }: Parameter, value: unknown, encode: Encode): string {
+function joined({ name, style, explode }: ApiParameter, value: unknown, encode: Encode): string {
   const key = encode(name);
   const parts = partsOf(value, explode, encode);
   if (style === "label") return `.${parts.join(explode ? "." : ",")}`;

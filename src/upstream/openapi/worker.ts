@@ -5,11 +5,11 @@ import { messageOf } from "../../base/errors.ts";
 import { fault, parseDocument } from "./document.ts";
 import type { Api } from "./operation.ts";
 import { readApi } from "./operations.ts";
-import type { ReadRequest } from "./reader.ts";
+import type { ApiReadRequest } from "./reader.ts";
 
-parentPort?.postMessage(await answer(workerData as ReadRequest));
+parentPort?.postMessage(await answer(workerData as ApiReadRequest));
 
-async function answer({ bytes, ...options }: ReadRequest): Promise<Api | WorkerFailure> {
+async function answer({ bytes, ...options }: ApiReadRequest): Promise<Api | WorkerFailure> {
   try {
     return readApi(await parseDocument(new TextDecoder().decode(bytes)), options);
   } catch (error) {

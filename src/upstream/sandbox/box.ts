@@ -1,10 +1,10 @@
 import type { ChildProcess } from "node:child_process";
-import type { Run } from "../gate.ts";
+import type { ProgramRun } from "../gate.ts";
 import type { ProcessSpec } from "../program.ts";
 import { boxRun, prepareFolders, type Runtime } from "./bubblewrap.ts";
 import { createControlGroup } from "./cgroup.ts";
 import { confineContainer, isContainer } from "./container.ts";
-import type { Denial } from "./denials.ts";
+import type { SandboxDenial } from "./denials.ts";
 import { createBoxNetwork } from "./network.ts";
 import { ownFiles, type Profile } from "./profile.ts";
 import { createSystemCallFilter } from "./seccomp.ts";
@@ -14,7 +14,7 @@ export interface BoxPlan {
   readonly profile: Profile;
   /** Not needed for a server in a container, which the container's own options confine. */
   readonly runtime: Runtime | undefined;
-  denied(denial: Denial): void;
+  denied(denial: SandboxDenial): void;
   /** Finds denied accesses in the server's output, reports them, and returns them as a sentence. */
   explain(text: string): string | undefined;
   /** Also record host names that the server may not reach. */
@@ -23,15 +23,15 @@ export interface BoxPlan {
   readonly tracer?: readonly string[] | undefined;
 }
 
-export interface Box {
-  readonly run: Run;
+export interface ProcessSandbox {
+  readonly run: ProgramRun;
   /** The process exists. */
   attach(child: ChildProcess): void;
   /** The process has ended. */
   close(): void;
 }
 
-export function openBox(spec: ProcessSpec, run: Run, plan: BoxPlan): Box {
+export function openBox(spec: ProcessSpec, run: ProgramRun, plan: BoxPlan): ProcessSandbox {
   const { profile, runtime } = plan;
   if (isContainer(spec) || !runtime) {
     const args = confineContainer(run.args, profile);

@@ -11,7 +11,7 @@ import {
 import { delimiter, dirname, join, relative } from "node:path";
 import { makePrivateFolder } from "../../base/files.ts";
 import { isInside, realOf } from "../../config/project-limits.ts";
-import type { Run } from "../gate.ts";
+import type { ProgramRun } from "../gate.ts";
 import { isOfProject } from "../program.ts";
 import { channelDescriptor, openerFor } from "./network.ts";
 import type { Profile } from "./profile.ts";
@@ -113,7 +113,7 @@ export function isSystemFile(path: string): boolean {
 }
 
 export interface BoxedRun {
-  readonly run: Run;
+  readonly run: ProgramRun;
   /** The hall serves its network. */
   readonly hasNetwork: boolean;
 }
@@ -133,7 +133,7 @@ export interface Boxing {
 }
 
 /** The same program with the same arguments, in a sandbox. */
-export function boxRun(run: Run, boxing: Boxing): BoxedRun {
+export function boxRun(run: ProgramRun, boxing: Boxing): BoxedRun {
   const { runtime, profile, isLearning = false, tracer = [], hasFilter } = boxing;
   const hasNetwork = profile.hosts.length > 0 || isLearning;
   const inner = [
@@ -188,7 +188,7 @@ function withNetwork(
 
 /** For a package manager. The process that starts it serves its network. */
 export function boxInstallation(
-  run: Run,
+  run: ProgramRun,
   { runtime, profile }: Pick<Boxing, "runtime" | "profile">,
 ): readonly string[] {
   const inner = [
@@ -312,7 +312,7 @@ const inherited = new Set(
 
 /** Variables of its entry, and of the hall's those that mean something inside. */
 function environmentIn(
-  run: Run,
+  run: ProgramRun,
   { profile: { home, env }, given }: Boxing,
 ): Readonly<Record<string, string>> {
   const isPassed = (name: string): boolean =>

@@ -7,26 +7,26 @@ import { isAllowed } from "./network.ts";
 import { describePath, type Profile } from "./profile.ts";
 
 /** Something that the sandbox of a server kept from it. */
-export interface Denial {
+export interface SandboxDenial {
   readonly kind: "read" | "write" | "host";
   /** The whole path, or the host. */
   readonly what: string;
 }
 
-/** For whoever reads the result of a failed call. */
-export function describeDenials(server: string, denials: readonly Denial[]): string {
+/** For the reader of a failed call's result. */
+export function describeDenials(server: string, denials: readonly SandboxDenial[]): string {
   const what = [...new Set(denials.map(describeDenial))].slice(0, 5).join(", ");
   const next = adviceForModel([{ do: "run-command", command: `sandbox learn ${server}` }]);
   return `The sandbox of server "${server}" denied ${what}. ${next}`;
 }
 
-const verbs: Readonly<Record<Denial["kind"], string>> = {
+const verbs: Readonly<Record<SandboxDenial["kind"], string>> = {
   read: "reading",
   write: "writing",
   host: "connecting to",
 };
 
-export function describeDenial({ kind, what }: Denial): string {
+export function describeDenial({ kind, what }: SandboxDenial): string {
   return `${verbs[kind]} ${kind === "host" ? what : describePath(what)}`;
 }
 
@@ -57,9 +57,9 @@ const charactersMax = 20_000;
  * and the profile hides it, so a server cannot invent a denial. A server that hides its failures is not
  * recognised here; `sandbox learn` finds more.
  */
-export function findDenials(text: string, profile: Profile, cwd: string): readonly Denial[] {
+export function findDenials(text: string, profile: Profile, cwd: string): readonly SandboxDenial[] {
   const part = text.slice(0, charactersMax);
-  const denials: Denial[] = [];
+  const denials: SandboxDenial[] = [];
   const lower = part.toLowerCase();
   if (pathErrors.some((name) => lower.includes(name)))
     for (const { 0: match, 1: found = "", index } of part.matchAll(path)) {
@@ -85,7 +85,11 @@ export function findDenials(text: string, profile: Profile, cwd: string): readon
 }
 
 /** A path that exists on this machine, and that the profile does not give. */
-export function judgePath(whole: string, profile: Profile, isWrite: boolean): Denial | undefined {
+export function judgePath(
+  whole: string,
+  profile: Profile,
+  isWrite: boolean,
+): SandboxDenial | undefined {
   const { project, read, write, hidden, home } = profile;
   const isWithin = (folders: readonly string[]): boolean =>
     folders.some((folder) => isInside(whole, folder));

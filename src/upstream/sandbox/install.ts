@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findWorker } from "../../base/bounded-worker.ts";
-import type { Run } from "../gate.ts";
+import type { ProgramRun } from "../gate.ts";
 import type { Launch, Manager } from "../launcher.ts";
 import type { BoxPlan } from "./box.ts";
 import { boxInstallation, prepareFolders } from "./bubblewrap.ts";
@@ -48,7 +48,11 @@ export interface BoxedInstallation {
 }
 
 /** The installation of a package: it reaches the registry and writes the cache, and sees nothing else of the user. */
-export function boxInstaller(run: Run, launch: Launch, { runtime, profile }: BoxPlan): Run {
+export function boxInstaller(
+  run: ProgramRun,
+  launch: Launch,
+  { runtime, profile }: BoxPlan,
+): ProgramRun {
   if (!runtime) return run;
   const home = homedir();
   const { caches, settings, hosts, variables = [] } = habits[launch.manager];

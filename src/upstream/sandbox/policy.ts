@@ -1,12 +1,12 @@
 import type { ServerConfig } from "../../config/schema.ts";
-import type { ReviewedSandbox, Rights } from "../../trust/ledger.ts";
+import type { ReviewedSandbox, SandboxRights } from "../../trust/ledger.ts";
 import type { NoRuntime, Runtime } from "./bubblewrap.ts";
-import type { Denial } from "./denials.ts";
+import type { SandboxDenial } from "./denials.ts";
 
 /** Decides how the servers of a hall are confined, and receives the accesses that were denied. */
 export interface SandboxPolicy {
   decide(name: string, config: ServerConfig): SandboxDecision;
-  denied?(name: string, denial: Denial): void;
+  denied?(name: string, denial: SandboxDenial): void;
   readonly runtime: () => Promise<Runtime | NoRuntime>;
   readonly isLearning?: boolean | undefined;
   /** A program that records what the server does, with its arguments. */
@@ -15,9 +15,9 @@ export interface SandboxPolicy {
 
 export type SandboxDecision =
   | { readonly kind: "open" }
-  | { readonly kind: "box"; readonly learned: Rights };
+  | { readonly kind: "box"; readonly learned: SandboxRights };
 
-export const noRights: Rights = { read: [], write: [], hosts: [] };
+export const noRights: SandboxRights = { read: [], write: [], hosts: [] };
 
 /** Looks for the runtime once, when it is needed. */
 export function createRuntime(): () => Promise<Runtime | NoRuntime> {

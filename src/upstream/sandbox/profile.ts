@@ -5,8 +5,8 @@ import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { cacheFolder, dataFolder } from "../../base/files.ts";
 import { isInside, realOf } from "../../config/project-limits.ts";
 import type { ServerConfig } from "../../config/schema.ts";
-import type { Rights } from "../../trust/ledger.ts";
-import type { Run } from "../gate.ts";
+import type { SandboxRights } from "../../trust/ledger.ts";
+import type { ProgramRun } from "../gate.ts";
 import { findScripts, type ProcessSpec } from "../program.ts";
 import { findNamed } from "./named.ts";
 import { noRights } from "./policy.ts";
@@ -14,7 +14,7 @@ import { noRights } from "./policy.ts";
 export type StdioConfig = Extract<ServerConfig, { readonly type: "stdio" }>;
 
 /** The rights of one server in its sandbox: the files it can read and write, and the hosts it can reach. */
-export interface Profile extends Rights {
+export interface Profile extends SandboxRights {
   readonly home: string;
   /** The private folder that the server sees as its home. */
   readonly state: string;
@@ -35,7 +35,7 @@ const memoryMbUsual = 4_096;
 export function createProfile(
   name: string,
   config: StdioConfig,
-  learned: Rights = noRights,
+  learned: SandboxRights = noRights,
 ): Profile {
   const project = process.cwd();
   const home = homedir();
@@ -86,7 +86,7 @@ function projectSecrets(project: string): readonly string[] {
 }
 
 /** The files of the server itself: its package, its interpreter, and the programs on its PATH. */
-export function ownFiles(spec: ProcessSpec, run: Run): readonly string[] {
+export function ownFiles(spec: ProcessSpec, run: ProgramRun): readonly string[] {
   const home = realOf(homedir());
   const isWide = (folder: string): boolean =>
     isInside(home, realOf(folder)) || folder === realOf(tmpdir());

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { makePrivateFolder } from "../../base/files.ts";
 import { findOnPath } from "./bubblewrap.ts";
-import { type Denial, judgePath } from "./denials.ts";
+import { judgePath, type SandboxDenial } from "./denials.ts";
 import type { Profile } from "./profile.ts";
 
 /**
@@ -13,7 +13,7 @@ import type { Profile } from "./profile.ts";
 export interface Trace {
   /** The program that records, with its arguments. */
   readonly tracer: readonly string[];
-  read(profile: Profile): readonly Denial[];
+  read(profile: Profile): readonly SandboxDenial[];
   close(): void;
 }
 
@@ -46,8 +46,8 @@ const writes = /O_WRONLY|O_RDWR|O_CREAT|\b(mkdir|rename|unlink|link|symlink|trun
 /** Looked for in every folder above, as a matter of routine. */
 const routine = /\/(package\.json|node_modules|\.npmrc|tsconfig\.json|pyvenv\.cfg|\.git)$/;
 
-export function parseTrace(text: string, profile: Profile): readonly Denial[] {
-  const found = new Map<string, Denial>();
+export function parseTrace(text: string, profile: Profile): readonly SandboxDenial[] {
+  const found = new Map<string, SandboxDenial>();
   for (const line of text.split("\n")) {
     const [, path = "", code = ""] = failed.exec(line) ?? [];
     if (!path.startsWith("/") || routine.test(path) || /^\/(newroot|oldroot)/.test(path)) continue;

@@ -9,7 +9,7 @@ import { Scope } from "../../../src/base/scope.ts";
 import { openMcpConnection } from "../../../src/client/connection.ts";
 import { createGuard } from "../../../src/upstream/guard.ts";
 import { startProcess } from "../../../src/upstream/process.ts";
-import type { Denial } from "../../../src/upstream/sandbox/denials.ts";
+import type { SandboxDenial } from "../../../src/upstream/sandbox/denials.ts";
 import { planBox } from "../../../src/upstream/sandbox/plan.ts";
 import { createRuntime } from "../../../src/upstream/sandbox/policy.ts";
 import { defaultLimits } from "../../../src/wire/channel.ts";
@@ -38,10 +38,10 @@ test.each(["Perl", "Node"])(
       args: [hostile],
       sandbox: { read: [], write: [], network: { allow }, memoryMb: 4_096 },
     };
-    const denials: Denial[] = [];
+    const denials: SandboxDenial[] = [];
     const policy = {
       decide: () => ({ kind: "box", learned: { read: [], write: [], hosts: [] } }) as const,
-      denied: (_name: string, denial: Denial) => void denials.push(denial),
+      denied: (_name: string, denial: SandboxDenial) => void denials.push(denial),
       runtime,
     };
     const found = await runtime();

@@ -33,7 +33,7 @@ export interface RealmOrder {
 }
 
 const stackBytesMax = 512 * 1024;
-/** QuickJS asks once in this many calls and loop iterations whether to go on. */
+/** QuickJS asks once in this many calls and loop iterations whether to continue. */
 const stepsPerCheck = 10_000;
 const definitionsMax = 200;
 /** The time to describe a value or an error once a program has ended. */

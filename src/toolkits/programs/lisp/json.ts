@@ -1,5 +1,6 @@
-// JSON and Lisp: an object is a hash table with string keys in order, an array a vector, true and false are T and NIL so
-// that `if` works, null is :NULL. In the other direction NIL is ambiguous, so the schema decides.
+// JSON and Lisp: an object is a hash table with string keys in order, an array a vector, true and
+// false are T and NIL so that `if` works, null is :NULL. In the other direction NIL is ambiguous,
+// so the schema decides.
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import { tableSet } from "../../../lisp/equality.ts";
 import type { Machine } from "../../../lisp/machine.ts";
