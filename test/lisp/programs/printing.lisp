@@ -110,3 +110,5 @@
 (write-to-string '(a #\b "c") :miser-width 3 :pretty nil :escape t :case :downcase)
 ;; --- newlines and indentation in format
 (let ((*print-right-margin* 20) (*print-pretty* t)) (list (format nil "~<[~;~@{~a~^ ~:_~}~;]~:>" '(aaaa bbbb cccc dddd eeee)) (format nil "~<~a ~I~:_~a ~:_~a~:>" '(aaaaaaaaa bbbbbbbb ccccccccc)) (format nil "~<(~;~a ~2I~_~a ~_~a~;)~:>" '(aaaaaaaaa bbbbbbbb ccccccccc)) (format nil "~<~a~:@_~a~:>" '(a b))))
+;; --- the expected type of a dispatch table can be asked
+(handler-case (copy-pprint-dispatch 0) (type-error (e) (list (type-error-datum e) (typep 0 (type-error-expected-type e)))))
