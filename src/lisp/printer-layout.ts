@@ -252,7 +252,7 @@ function tabSize(
   }
   const goal = column + origin;
   if (at < goal || step === 0) return Math.max(0, goal - at);
-  return at === goal && column > 0 ? 0 : step - ((at - goal) % step);
+  return step - ((at - goal) % step);
 }
 
 function numberOf(name: string): number | undefined {

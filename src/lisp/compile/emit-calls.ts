@@ -25,23 +25,23 @@ export function emitCall(e: Emitter, node: NodeOf<"call">, mode: Mode): Run {
       () => sym.fn ?? undefinedFunction(m, sym),
       node.args.map((arg) => e.run(arg)),
     );
-  if (mode === "tail" || node.args.length > 3)
+  if (mode !== "single" || node.args.length > 3)
     return calling(e, () => sym.fn ?? undefinedFunction(m, sym), node.args, mode);
-  // The same as `calling`, without a closure for the function.
+  // The same as `calling` for one value, without a closure for the function.
   const [a, b, c] = node.args.map((arg) => e.run(arg)) as [Run, Run, Run];
   switch (node.args.length) {
     case 0:
       return () => {
         const fn = sym.fn ?? undefinedFunction(m, sym);
         const answer = fn.code.c0(m, fn);
-        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+        return answer === TAIL ? m.bounce() : answer;
       };
     case 1:
       return (f) => {
         const x = a(f);
         const fn = sym.fn ?? undefinedFunction(m, sym);
         const answer = fn.code.c1(m, fn, x);
-        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+        return answer === TAIL ? m.bounce() : answer;
       };
     case 2:
       return (f) => {
@@ -49,7 +49,7 @@ export function emitCall(e: Emitter, node: NodeOf<"call">, mode: Mode): Run {
         const y = b(f);
         const fn = sym.fn ?? undefinedFunction(m, sym);
         const answer = fn.code.c2(m, fn, x, y);
-        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+        return answer === TAIL ? m.bounce() : answer;
       };
     default:
       return (f) => {
@@ -58,7 +58,7 @@ export function emitCall(e: Emitter, node: NodeOf<"call">, mode: Mode): Run {
         const z = c(f);
         const fn = sym.fn ?? undefinedFunction(m, sym);
         const answer = fn.code.c3(m, fn, x, y, z);
-        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+        return answer === TAIL ? m.bounce() : answer;
       };
   }
 }
@@ -79,7 +79,21 @@ export function emitFuncall(e: Emitter, node: NodeOf<"funcall">, mode: Mode): Ru
     const fn = run(f);
     return fn instanceof Fn ? fn : m.fn(fn);
   };
-  return calling(e, callee, node.args, mode);
+  if (mode !== "tail" || isSteady(node.fn) || node.args.every(isSteady))
+    return calling(e, callee, node.args, mode);
+  // The arguments may change what the first form gives, which is evaluated before them.
+  const runs = node.args.map((arg) => e.run(arg));
+  return (f) => {
+    const fn = callee(f);
+    m.tailArgs = valuesOf(runs, f);
+    return leave(m, fn, -1);
+  };
+}
+
+/** True if the node gives the same value before and after others. */
+function isSteady(node: Node): boolean {
+  if (node.kind === "local") return !node.variable.assigned;
+  return node.kind === "constant" || node.kind === "function" || node.kind === "lambda";
 }
 
 function calling(e: Emitter, callee: Callee, args: readonly Node[], mode: Mode): Run {
@@ -197,7 +211,7 @@ function isSimple({ lambda }: Emitter): boolean {
   return lambda.optional.length === 0 && lambda.rest === null && !lambda.hasKeys;
 }
 
-/** Natives do not return TAIL, so a tail call has no advantage. */
+/** Natives do not return TAIL, so a tail call has no advantage. The count is -1 if up to three arguments are in `tailArgs`. */
 function leave(m: Machine, fn: Fn, count: number): Value {
   m.tailFn = fn;
   m.tailCount = count;

@@ -22,9 +22,10 @@ import {
   emitLet,
   emitSetLocal,
   emitValuesLet,
+  plainSlot,
   readVariable,
 } from "./emit-variables.ts";
-import { inlineTest } from "./inline-tests.ts";
+import { inlineTest, negatedBy } from "./inline-tests.ts";
 import type { Kind, Lambda, Mode, Node, NodeOf, Run, Test } from "./nodes.ts";
 
 export class Emitter {
@@ -60,28 +61,31 @@ export class Emitter {
     };
   }
 
-  /** Tests the node's value without making a Lisp boolean. */
-  test(node: Node): Test {
+  /** Tests the node's value, or with `wanted` false its negation, without making a Lisp boolean. */
+  test(node: Node, wanted = true): Test {
+    const slot = plainSlot(this, node);
+    if (slot !== null) return wanted ? (f) => f[slot] !== NIL : (f) => f[slot] === NIL;
+    const compound = this.#compoundTest(node);
+    if (compound !== null) return wanted ? compound : (f) => !compound(f);
+    const run = this.run(node);
+    return wanted ? (f) => run(f) !== NIL : (f) => run(f) === NIL;
+  }
+
+  #compoundTest(node: Node): Test | null {
     if (node.kind === "constant") {
       const truth = node.value !== NIL;
       return () => truth;
     }
     if (node.kind === "if") return this.#testIf(node);
-    if (node.kind === "or") {
-      const tests = node.items.map((item) => this.test(item));
-      const [a, b] = tests as [Test, Test];
-      if (tests.length === 2) return (f) => a(f) || b(f);
-      return (f) => {
-        for (const test of tests) if (test(f)) return true;
-        return false;
-      };
-    }
-    if (node.kind === "call-native") {
-      const inlined = inlineTest(this, node);
-      if (inlined !== null) return inlined;
-    }
-    const run = this.run(node);
-    return (f) => run(f) !== NIL;
+    if (node.kind === "call-native") return inlineTest(this, node);
+    if (node.kind !== "or") return null;
+    const tests = node.items.map((item) => this.test(item));
+    const [a, b] = tests as [Test, Test];
+    if (tests.length === 2) return (f) => a(f) || b(f);
+    return (f) => {
+      for (const test of tests) if (test(f)) return true;
+      return false;
+    };
   }
 
   #testIf(node: NodeOf<"if">): Test {
@@ -139,9 +143,18 @@ function emitSetSpecial(e: Emitter, { sym, value }: NodeOf<"set-special">): Run 
 }
 
 function emitIf(e: Emitter, node: NodeOf<"if">, mode: Mode): Run {
-  const test = e.test(node.test);
+  const negated = negatedBy(node.test);
+  if (negated !== null)
+    return emitIf(
+      e,
+      { kind: "if", test: negated, when: node.otherwise, otherwise: node.when },
+      mode,
+    );
   const then = e.run(node.when, mode);
   const otherwise = e.run(node.otherwise, mode);
+  const slot = plainSlot(e, node.test);
+  if (slot !== null) return (f) => (f[slot] === NIL ? otherwise(f) : then(f));
+  const test = e.test(node.test);
   return (f) => (test(f) ? then(f) : otherwise(f));
 }
 

@@ -1,5 +1,4 @@
-// The entries of a compiled function. A call takes one step, one level of depth and a frame, which stays on the
-// machine's stack during the call, for backtraces.
+// The entries of a compiled function. A call takes one step, one level of depth and the frame of that depth.
 import { exceed } from "../budgets.ts";
 import { Box, Code, type Fn, type Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -37,73 +36,66 @@ function boxing(parameters: readonly Variable[], body: Run): Run {
   };
 }
 
-function setFixedEntries(code: Code, { required, frameSize }: Lambda, body: Run): void {
+function setFixedEntries(code: Code, { required, frameSize: size }: Lambda, body: Run): void {
   const count = required.length;
-  code.c0 = count === 0 ? entry0(body, frameSize) : (m, fn) => m.wrongCount(fn, 0);
-  code.c1 = count === 1 ? entry1(body, frameSize) : (m, fn) => m.wrongCount(fn, 1);
-  code.c2 = count === 2 ? entry2(body, frameSize) : (m, fn) => m.wrongCount(fn, 2);
-  code.c3 = count === 3 ? entry3(body, frameSize) : (m, fn) => m.wrongCount(fn, 3);
-  code.cn = (m, fn, args) => {
-    if (args.length !== count) return m.wrongCount(fn, args.length);
-    const frame: Frame = new Array(frameSize);
-    frame[0] = fn;
-    for (let at = 0; at < count; at++) frame[at + 1] = args[at] as Value;
-    return enter(m, frame, body);
+  code.c0 = (m, fn) => {
+    if (count !== 0) return m.wrongCount(fn, 0);
+    return run(m, frameAt(m, fn, size), body);
   };
-}
-
-/** Array literals for frames of common sizes, the fastest to make. */
-function entry0(body: Run, size: number): Code["c0"] {
-  if (size <= 4) return (m, fn) => enter(m, [fn, NIL, NIL, NIL], body);
-  if (size <= 8) return (m, fn) => enter(m, [fn, NIL, NIL, NIL, NIL, NIL, NIL, NIL], body);
-  return (m, fn) => enter(m, wideFrame(size, fn), body);
-}
-
-function entry1(body: Run, size: number): Code["c1"] {
-  if (size <= 4) return (m, fn, a) => enter(m, [fn, a, NIL, NIL], body);
-  if (size <= 8) return (m, fn, a) => enter(m, [fn, a, NIL, NIL, NIL, NIL, NIL, NIL], body);
-  return (m, fn, a) => {
-    const frame = wideFrame(size, fn);
+  code.c1 = (m, fn, a) => {
+    if (count !== 1) return m.wrongCount(fn, 1);
+    const frame = frameAt(m, fn, size);
     frame[1] = a;
-    return enter(m, frame, body);
+    return run(m, frame, body);
   };
-}
-
-function entry2(body: Run, size: number): Code["c2"] {
-  if (size <= 4) return (m, fn, a, b) => enter(m, [fn, a, b, NIL], body);
-  if (size <= 8) return (m, fn, a, b) => enter(m, [fn, a, b, NIL, NIL, NIL, NIL, NIL], body);
-  return (m, fn, a, b) => {
-    const frame = wideFrame(size, fn);
+  code.c2 = (m, fn, a, b) => {
+    if (count !== 2) return m.wrongCount(fn, 2);
+    const frame = frameAt(m, fn, size);
     frame[1] = a;
     frame[2] = b;
-    return enter(m, frame, body);
+    return run(m, frame, body);
   };
-}
-
-function entry3(body: Run, size: number): Code["c3"] {
-  if (size <= 4) return (m, fn, a, b, c) => enter(m, [fn, a, b, c], body);
-  if (size <= 8) return (m, fn, a, b, c) => enter(m, [fn, a, b, c, NIL, NIL, NIL, NIL], body);
-  return (m, fn, a, b, c) => {
-    const frame = wideFrame(size, fn);
+  code.c3 = (m, fn, a, b, c) => {
+    if (count !== 3) return m.wrongCount(fn, 3);
+    const frame = frameAt(m, fn, size);
     frame[1] = a;
     frame[2] = b;
     frame[3] = c;
-    return enter(m, frame, body);
+    return run(m, frame, body);
+  };
+  code.cn = (m, fn, args) => {
+    if (args.length !== count) return m.wrongCount(fn, args.length);
+    const frame = frameAt(m, fn, size);
+    for (let at = 0; at < count; at++) frame[at + 1] = args[at] as Value;
+    return run(m, frame, body);
   };
 }
 
-function wideFrame(size: number, fn: Fn): Frame {
-  const frame: Frame = new Array(size);
-  frame[0] = fn;
-  return frame;
-}
-
-function enter(m: Machine, frame: Frame, body: Run): Value {
+/**
+ * The frame of the next depth. A call reuses the frame of the last call at its depth: nothing refers to that any
+ * more, because closures copy the variables they capture.
+ */
+function frameAt(m: Machine, fn: Fn, size: number): Frame {
   if (--m.fuel < 0) m.refuel();
   const depth = m.depth + 1;
   if (depth > m.depthMax) exceed(m, "DEPTH");
   m.depth = depth;
+  const known = m.stack[depth];
+  const frame = known !== undefined && known.length >= size ? known : newFrame(m, depth, size);
+  frame[0] = fn;
+  return frame;
+}
+
+/** Without holes, so that all frames have one shape for the host. */
+function newFrame(m: Machine, depth: number, size: number): Frame {
+  const frame: Frame = [NIL, NIL, NIL, NIL, NIL, NIL, NIL, NIL];
+  while (frame.length < size) frame.push(NIL);
   m.stack[depth] = frame;
+  return frame;
+}
+
+function run(m: Machine, frame: Frame, body: Run): Value {
+  const { depth } = m;
   let answer = body(frame);
   while (answer === AGAIN) {
     if (--m.fuel < 0) m.refuel();
@@ -119,20 +111,16 @@ function setGeneralEntry(code: Code, e: Emitter, body: Run): void {
   const { required } = lambda;
   const bindRequired = required.map((variable) => binderOf(e, variable));
   const bindRest = bindOptional(e);
-  const max =
-    lambda.rest !== null || lambda.hasKeys
-      ? Number.POSITIVE_INFINITY
-      : required.length + lambda.optional.length;
+  const max = lambda.rest !== null || lambda.hasKeys ? Number.POSITIVE_INFINITY : code.max;
   code.cn = (m, fn, args) => {
     if (args.length < required.length || args.length > max) return m.wrongCount(fn, args.length);
-    const frame: Frame = new Array(lambda.frameSize);
-    frame[0] = fn;
+    const frame = frameAt(m, fn, lambda.frameSize);
+    // For the backtrace of an error in an init form.
+    frame.fill(NIL, 1, code.max + 1);
     for (let at = 0; at < bindRequired.length; at++)
       (bindRequired[at] as Binder)(frame, args[at] as Value);
-    return enter(m, frame, (f) => {
-      bindRest(m, f, fn, args);
-      return body(f);
-    });
+    bindRest(m, frame, fn, args);
+    return run(m, frame, body);
   };
 }
 

@@ -16,14 +16,20 @@ export function inlineTest(e: Emitter, node: NodeOf<"call-native">): Test | null
   const [left, right] = node.args;
   if (node.args.length === 2) return two.get(name.name)?.(e, left as Node, right as Node) ?? null;
   if (node.args.length !== 1) return null;
-  if (name.name === "NOT" || name.name === "NULL") {
-    const test = e.test(left as Node);
-    return (f) => !test(f);
-  }
+  const negated = negatedBy(node);
+  if (negated !== null) return e.test(negated, false);
   const check = one.get(name.name);
   if (check === undefined) return null;
   const run = e.run(left as Node);
   return check(e, run);
+}
+
+/** The argument of `not` or `null`. */
+export function negatedBy(node: Node): Node | null {
+  if (node.kind !== "call-native" || node.args.length !== 1) return null;
+  const { name } = node.fn.code;
+  const negates = name instanceof Sym && (name.name === "NOT" || name.name === "NULL");
+  return negates ? (node.args[0] as Node) : null;
 }
 
 const one = new Map<string, (e: Emitter, run: Run) => Test>([
@@ -103,30 +109,12 @@ const two = new Map<string, Two>([
       return (f) => eql(a(f), b(f));
     },
   ],
-  ["=", comparison((a, b) => a === b, equalNumbers)],
-  [
-    "/=",
-    comparison(
-      (a, b) => a !== b,
-      (m, x, y) => !equalNumbers(m, x, y),
-    ),
-  ],
-  ["<", less],
-  [
-    ">",
-    comparison(
-      (a, b) => a > b,
-      (m, x, y) => compare(m, x, y) > 0,
-    ),
-  ],
-  [
-    "<=",
-    comparison(
-      (a, b) => a <= b,
-      (m, x, y) => compare(m, x, y) <= 0,
-    ),
-  ],
-  [">=", atLeast],
+  ["=", comparison("=")],
+  ["/=", comparison("/=")],
+  ["<", comparison("<")],
+  [">", comparison(">")],
+  ["<=", comparison("<=")],
+  [">=", comparison(">=")],
 ]);
 
 /** Constants that eql compares by identity. */
@@ -146,57 +134,53 @@ function identity(e: Emitter, left: Node, right: Node): Test {
   return (f) => a(f) === b(f);
 }
 
-function comparison(
-  small: (a: number, b: number) => boolean,
-  any: (m: Machine, a: Value, b: Value) => boolean,
-): Two {
+type Order = "<" | ">" | "<=" | ">=" | "=" | "/=";
+
+/** Loops and recursions mostly compare a variable with a constant or another value. */
+function comparison(order: Order): Two {
   return (e, left, right) => {
     const { m } = e;
-    const [a, b] = [e.run(left), e.run(right)];
+    const slot = plainSlot(e, left);
+    const b = e.run(right);
+    if (slot !== null && right.kind === "constant" && typeof right.value === "number") {
+      const limit = right.value;
+      return (f) => {
+        const x = f[slot] as Value;
+        return typeof x === "number" ? holds(order, x, limit) : holdsAny(m, order, x, limit);
+      };
+    }
+    if (slot !== null) {
+      return (f) => {
+        const x = f[slot] as Value;
+        const y = b(f);
+        return typeof x === "number" && typeof y === "number"
+          ? holds(order, x, y)
+          : holdsAny(m, order, x, y);
+      };
+    }
+    const a = e.run(left);
     return (f) => {
       const x = a(f);
       const y = b(f);
-      return typeof x === "number" && typeof y === "number" ? small(x, y) : any(m, x, y);
+      return typeof x === "number" && typeof y === "number"
+        ? holds(order, x, y)
+        : holdsAny(m, order, x, y);
     };
   };
 }
 
-/** The comparisons that loops and recursions use most. */
-function less(e: Emitter, left: Node, right: Node): Test {
-  const { m } = e;
-  const slot = plainSlot(e, left);
-  if (slot !== null && right.kind === "constant" && typeof right.value === "number") {
-    const limit = right.value;
-    return (f) => {
-      const x = f[slot] as Value;
-      return typeof x === "number" ? x < limit : compare(m, x, limit) < 0;
-    };
-  }
-  const a = e.run(left);
-  const b = e.run(right);
-  return (f) => {
-    const x = a(f);
-    const y = b(f);
-    return typeof x === "number" && typeof y === "number" ? x < y : compare(m, x, y) < 0;
-  };
+/** Branches on the order are cheaper than calls of one function for each. */
+function holds(order: Order, x: number, y: number): boolean {
+  if (order === "<") return x < y;
+  if (order === "=") return x === y;
+  if (order === ">") return x > y;
+  if (order === ">=") return x >= y;
+  return order === "<=" ? x <= y : x !== y;
 }
 
-function atLeast(e: Emitter, left: Node, right: Node): Test {
-  const { m } = e;
-  const slotA = plainSlot(e, left);
-  const slotB = plainSlot(e, right);
-  if (slotA !== null && slotB !== null) {
-    return (f) => {
-      const x = f[slotA] as Value;
-      const y = f[slotB] as Value;
-      return typeof x === "number" && typeof y === "number" ? x >= y : compare(m, x, y) >= 0;
-    };
-  }
-  const a = e.run(left);
-  const b = e.run(right);
-  return (f) => {
-    const x = a(f);
-    const y = b(f);
-    return typeof x === "number" && typeof y === "number" ? x >= y : compare(m, x, y) >= 0;
-  };
+function holdsAny(m: Machine, order: Order, x: Value, y: Value): boolean {
+  if (order === "=") return equalNumbers(m, x, y);
+  if (order === "/=") return !equalNumbers(m, x, y);
+  const side = compare(m, x, y);
+  return holds(order, side, 0);
 }

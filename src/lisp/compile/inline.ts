@@ -1,7 +1,7 @@
 // Inlined natives: arithmetic on small integers, and access to conses. Their names are in a locked package, so a
 // compiled program cannot see them change.
 
-import { modulo, remainder } from "../arithmetic.ts";
+import { magnitude, modulo, remainder } from "../arithmetic.ts";
 import { exceed } from "../budgets.ts";
 import { designated } from "../core/signalling.ts";
 import { named } from "../define.ts";
@@ -60,6 +60,7 @@ const inliners: Readonly<Record<string, Inliner>> = {
   "1- 1": (e, [arg]) => difference(e, [arg as Node, one]),
   "MOD 2": (e, args) => remainderOf(e, args, modulo),
   "REM 2": (e, args) => remainderOf(e, args, remainder),
+  "ABS 1": absoluteOf,
   "CAR 1": carOf,
   "FIRST 1": carOf,
   "CDR 1": cdrOf,
@@ -134,6 +135,20 @@ function difference(e: Emitter, args: readonly Node[]): Run {
 
 function product(e: Emitter, args: readonly Node[]): Run {
   const { m } = e;
+  const [left, right] = args as [Node, Node];
+  if (isSmall(left) && !isSmall(right)) return product(e, [right, left]);
+  if (isSmall(right)) {
+    const a = e.run(left);
+    const constant = right.value;
+    return (f) => {
+      const x = a(f);
+      if (typeof x === "number") {
+        const total = x * constant;
+        if (total <= max && total >= -max) return total + 0;
+      }
+      return multiply(m, x, constant);
+    };
+  }
   const [a, b] = args.map((arg) => e.run(arg)) as [Run, Run];
   return (f) => {
     const x = a(f);
@@ -160,6 +175,15 @@ function remainderOf(e: Emitter, args: readonly Node[], slow: typeof modulo): Ru
   };
 }
 
+function absoluteOf(e: Emitter, [arg]: readonly Node[]): Run {
+  const { m } = e;
+  const run = e.run(arg as Node);
+  return (f) => {
+    const x = run(f);
+    return typeof x === "number" ? Math.abs(x) : magnitude(m, x);
+  };
+}
+
 function chainOf(e: Emitter, args: readonly Node[], combine: typeof add): Run | null {
   if (args.length < 3) return null;
   const { m } = e;
@@ -173,6 +197,14 @@ function chainOf(e: Emitter, args: readonly Node[], combine: typeof add): Run | 
 
 function carOf(e: Emitter, [arg]: readonly Node[]): Run {
   const { m } = e;
+  const slot = plainSlot(e, arg as Node);
+  if (slot !== null) {
+    return (f) => {
+      const value = f[slot] as Value;
+      if (value instanceof Cons) return value.car;
+      return value === NIL ? NIL : m.typeError(value, "LIST");
+    };
+  }
   const run = e.run(arg as Node);
   return (f) => {
     const value = run(f);
@@ -183,6 +215,14 @@ function carOf(e: Emitter, [arg]: readonly Node[]): Run {
 
 function cdrOf(e: Emitter, [arg]: readonly Node[]): Run {
   const { m } = e;
+  const slot = plainSlot(e, arg as Node);
+  if (slot !== null) {
+    return (f) => {
+      const value = f[slot] as Value;
+      if (value instanceof Cons) return value.cdr;
+      return value === NIL ? NIL : m.typeError(value, "LIST");
+    };
+  }
   const run = e.run(arg as Node);
   return (f) => {
     const value = run(f);

@@ -2,7 +2,7 @@
 import { designatedClass } from "../classes.ts";
 import { defineFunction, defineSetter, defineValues, named } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { bool, NIL, type Sym, T } from "../symbol.ts";
+import { bool, NIL, Sym, T } from "../symbol.ts";
 import {
   Cons,
   findKeyword,
@@ -16,6 +16,8 @@ import { latestOf, missingClass, missingSupers, moveTo } from "./class-table.ts"
 import { applicableMethods, findGeneric } from "./generics.ts";
 import { defineStandardGeneric, isExtended } from "./standard-generics.ts";
 
+const makeInstance = named("MAKE-INSTANCE");
+const allocateInstance = named("ALLOCATE-INSTANCE");
 const initializeInstance = named("INITIALIZE-INSTANCE");
 const reinitializeInstance = named("REINITIALIZE-INSTANCE");
 const sharedInitialize = named("SHARED-INITIALIZE");
@@ -23,9 +25,12 @@ const updateDifferent = named("UPDATE-INSTANCE-FOR-DIFFERENT-CLASS");
 const updateRedefined = named("UPDATE-INSTANCE-FOR-REDEFINED-CLASS");
 
 export function defineInstances(): void {
-  defineStandardGeneric("MAKE-INSTANCE class &rest initargs", (m, cls, initargs) =>
-    makeInstance(m, instantiable(m, cls), initargs),
-  );
+  defineStandardGeneric("MAKE-INSTANCE class &rest initargs", (m, designator, initargs) => {
+    const cls = instantiable(m, designator);
+    return designator instanceof Sym && isExtended(m, makeInstance)
+      ? m.apply(m.fn(makeInstance), [cls, ...initargs])
+      : newInstance(m, cls, initargs);
+  });
   defineStandardGeneric("ALLOCATE-INSTANCE class &rest initargs", (m, cls) =>
     allocate(m, instantiable(m, cls, "structure")),
   );
@@ -80,10 +85,12 @@ function instantiable(
   return latestOf(cls);
 }
 
-function makeInstance(m: Machine, cls: LispClass, given: Value[]): Value {
+function newInstance(m: Machine, cls: LispClass, given: Value[]): Value {
   const initargs = withDefaults(m, cls, given);
-  const object = allocate(m, cls);
-  refuseUnknown(m, object, initargs, [initializeInstance, sharedInitialize]);
+  const object = isExtended(m, allocateInstance)
+    ? (m.apply(m.fn(allocateInstance), [cls, ...initargs]) as Instance)
+    : allocate(m, cls);
+  refuseUnknown(m, object, initargs, creation);
   if (isExtended(m, initializeInstance, sharedInitialize))
     m.apply(m.fn(initializeInstance), [object, ...initargs]);
   else fillSlots(m, object, T, initargs);
@@ -100,6 +107,9 @@ function withDefaults(m: Machine, cls: LispClass, given: Value[]): Value[] {
   const missing = cls.defaultInitargs.filter(({ key }) => findKeyword(given, 0, key) < 0);
   return [...given, ...missing.flatMap(({ key, init }) => [key, init(m)])];
 }
+
+/** Those of `make-instance` take the class, the others the object. */
+const creation = [makeInstance, allocateInstance, initializeInstance, sharedInitialize];
 
 /** A keyword is valid if it fills a slot or an applicable method accepts it. */
 function refuseUnknown(
@@ -123,7 +133,8 @@ function refuseUnknown(
 function isTakenBy(m: Machine, name: Sym, object: Instance, key: Sym): boolean {
   const generic = findGeneric(m, name);
   if (generic === undefined) return false;
-  const methods = applicableMethods(generic, [object, T]).filter(
+  const first = name === makeInstance || name === allocateInstance ? object.cls : object;
+  const methods = applicableMethods(generic, [first, T]).filter(
     ({ handle }) => handle.content !== null,
   );
   return methods.some(

@@ -96,14 +96,16 @@ const dispatchTable = (entries: readonly PrintDispatch[]): Opaque =>
   new Opaque("PPRINT-DISPATCH", { entries });
 
 function tableOf(m: Machine, value: Value): Opaque {
-  return value instanceof Opaque && value.label === "PPRINT-DISPATCH"
-    ? value
-    : m.typeError(value, "(SATISFIES PPRINT-DISPATCH-TABLE-P)");
+  return isTable(value) ? value : m.typeError(value, "(SATISFIES %PPRINT-DISPATCH-TABLE-P)");
 }
+
+const isTable = (value: Value): value is Opaque =>
+  value instanceof Opaque && value.label === "PPRINT-DISPATCH";
 
 const currentTable = (): Value => cl("*PRINT-PPRINT-DISPATCH*").value ?? NIL;
 
 function defineDispatch(): void {
+  defineFunction("%PPRINT-DISPATCH-TABLE-P object", (_, object) => bool(isTable(object)));
   defineFunction("COPY-PPRINT-DISPATCH &optional table", (m, table = currentTable()) =>
     dispatchTable(table === NIL ? [] : dispatchOf(tableOf(m, table))),
   );

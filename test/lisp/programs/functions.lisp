@@ -147,3 +147,5 @@ Functions, lambda lists, tail calls, closures.
 (defgeneric completions (x))
 (defmethod completions ((x integer)) (1+ x))
 (list (quit-code (make-quit :code 4)) (completions 1))
+;; --- funcall evaluates its function before the arguments
+(defun f () (funcall (progn (princ 1) #'list) (princ 2))) (let ((g #'car)) (defun h () (funcall g (progn (setq g #'cdr) '(1 2))))) (list (f) (h))

@@ -179,3 +179,5 @@ Macros, setf places, packages, types.
 (defvar *cells* (list 1 2 3)) (defun cell (n) (nth n *cells*)) (defsetf cell (n &environment env) (new) (declare (ignore env)) `(setf (nth ,n *cells*) ,new)) (setf (cell 1) 'x) (incf (cell 2) 10) *cells*
 ;; --- a splice without a list
 (handler-case (read-from-string "`,@nil") (error () :refused))
+;; --- macros close over variables in default values
+(progn (let ((x 5)) (defmacro m (&optional (a x) &key (b (* a 2))) `(list ,a ,b ,x))) (list (m) (m 1) (m 1 :b 3)))

@@ -260,3 +260,9 @@ Classes, generic functions and methods.
 (list (parts 5) (total 5))
 ;; --- a specializer that is a ratio
 (progn (defgeneric half-p (x)) (defmethod half-p ((x (eql 1/2))) :half) (defmethod half-p ((x t)) :other) (list (half-p (/ 2 4)) (half-p 1/3) (half-p 0.5d0)))
+;; --- a method on make-instance also serves calls by name
+(defclass r () ()) (defmethod make-instance ((c (eql (find-class 'r))) &rest args) (list 'mine args)) (list (make-instance (find-class 'r)) (make-instance 'r :a 1) (apply #'make-instance 'r nil))
+;; --- a method around make-instance
+(defclass r () ((a :initarg :a :reader a))) (defun make () (make-instance 'r :a 1)) (make) (defmethod make-instance :around ((c (eql (find-class 'r))) &rest args) (declare (ignore args)) (list (a (call-next-method)))) (make)
+;; --- make-instance allocates by the method of the class
+(defclass r () ((a :initarg :a :reader a))) (defvar *seen* nil) (defmethod allocate-instance ((c (eql (find-class 'r))) &key extra &allow-other-keys) (setq *seen* extra) (call-next-method)) (list (a (make-instance 'r :a 3 :extra 4)) *seen* (handler-case (reinitialize-instance (make-instance 'r) :extra 1) (error () 'refused)))

@@ -104,3 +104,11 @@
 (let ((*readtable* (copy-readtable))) (mapcar (lambda (how) (setf (readtable-case *readtable*) how) (let ((text (write-to-string '|abc| :readably t))) (let ((*readtable* (copy-readtable nil))) (symbol-name (read-from-string text))))) '(:upcase :downcase :preserve :invert)))
 ;; --- the library works under every readtable case
 (let ((*readtable* (copy-readtable))) (setf (readtable-case *readtable*) :preserve) (list (boole boole-and 12 10) (mask-field (byte 2 1) 7) (ldb-test (byte 2 1) 7) (multiple-value-list (fround 5d0 2d0))))
+;; --- a section tab at its column goes to the next one
+(let ((*print-pretty* t)) (list (format nil "~<~a~:T~a~:>" '(a b)) (format nil "~<~a~1,2:T~a~:>" '(a b)) (with-output-to-string (*standard-output*) (pprint-logical-block (nil nil) (princ 'a) (pprint-tab :section 1 1) (princ 'b) (pprint-tab :section-relative 1 4) (princ 'c) (pprint-tab :line 1 1) (princ 'd)))))
+;; --- keywords of write
+(write-to-string '(a #\b "c") :miser-width 3 :pretty nil :escape t :case :downcase)
+;; --- newlines and indentation in format
+(let ((*print-right-margin* 20) (*print-pretty* t)) (list (format nil "~<[~;~@{~a~^ ~:_~}~;]~:>" '(aaaa bbbb cccc dddd eeee)) (format nil "~<~a ~I~:_~a ~:_~a~:>" '(aaaaaaaaa bbbbbbbb ccccccccc)) (format nil "~<(~;~a ~2I~_~a ~_~a~;)~:>" '(aaaaaaaaa bbbbbbbb ccccccccc)) (format nil "~<~a~:@_~a~:>" '(a b))))
+;; --- the expected type of a dispatch table can be asked
+(handler-case (copy-pprint-dispatch 0) (type-error (e) (list (type-error-datum e) (typep 0 (type-error-expected-type e)))))

@@ -82,3 +82,7 @@
 (let ((*readtable* (copy-readtable nil))) (flet ((try (case) (setf (readtable-case *readtable*) case) (list (symbol-name (read-from-string "Ab")) (princ-to-string (intern "Cd")) (prin1-to-string (intern "EF"))))) (prog1 (list (try :preserve) (try :invert) (try :downcase) (try :upcase)) (setf (readtable-case *readtable*) :upcase))))
 ;; --- suppressed reading
 (let ((*read-suppress* t)) (list (read-from-string "(a b unknown:c #1=(x))") (read-from-string "#:foo") (read-from-string "12x#")))
+;; --- classes of streams
+(list (typep (make-string-input-stream "") 'string-stream) (typep (make-broadcast-stream) 'broadcast-stream) (typep (make-concatenated-stream) 'string-stream) (typep (make-two-way-stream *standard-input* *standard-output*) 'two-way-stream) (subtypep 'echo-stream 'stream) (subtypep 'synonym-stream 'string-stream))
+;; --- with-open-stream and declarations
+(with-open-stream (s (make-string-input-stream "ab")) (declare (ignorable s)) (read-char s))

@@ -61,3 +61,5 @@
 ;; --- subtypep of classes and structures
 (defclass ca () ()) (defclass cb (ca) ()) (defstruct sa) (defstruct (sb (:include sa))) (defstruct sc)
 (mapcar (lambda (pair) (multiple-value-list (subtypep (first pair) (second pair)))) '((cb ca) (ca cb) (cb standard-object) (sb sa) (sa sb) ((and sa sc) nil) (sa structure-object) (ca sa) ((and ca integer) nil) ((not ca) (not cb)) ((not cb) (not ca)) (warning condition) (error warning)))
+;; --- a class object as a type
+(list (make-sequence (find-class 'list) 2 :initial-element 1) (typep 1 (find-class 'integer)) (coerce '(1) (find-class 'vector)) (subtypep (find-class 'integer) 'number))
