@@ -48,11 +48,11 @@ async function measureStart(folder, rounds) {
     const args =
       name === "tui"
         ? tuiArguments
-        : ["-e", 'console.log("1 Features"); setTimeout(() => {}, 10_000)'];
+        : ["-e", 'console.log("1 Tools"); setTimeout(() => {}, 10_000)'];
     return onTerminal(
       folder,
       args,
-      async (terminal) => (await terminal.until("1 Features")) - terminal.startedAt,
+      async (terminal) => (await terminal.until("1 Tools")) - terminal.startedAt,
     );
   };
   for (const name of Object.keys(measured)) await startOnce(name);
@@ -106,8 +106,8 @@ function measureMemory(folder) {
 /** To the tool's form, its last two fields filled in, called, and back to its first field. */
 async function callChatter(terminal, count, perSecond) {
   await terminal.until("chatter", "2025-11-25");
-  terminal.press("3");
-  await terminal.until("1 of 1 tools");
+  terminal.press("1");
+  await terminal.until("Talks.");
   terminal.press("\r");
   await terminal.until("perSecond");
   terminal.press(`\t${count}\t${perSecond}\u0013\t`);
