@@ -347,7 +347,10 @@ export class McpConnection {
   #handle(request: Request, exchange: Exchange): unknown {
     if (this.#options.serve) return this.#options.serve(request, exchange);
     if (this.#isModern)
-      throw new HallError("METHOD_NOT_FOUND", "a server of 2026-07-28 asks in its results, not in requests of its own");
+      throw new HallError(
+        "METHOD_NOT_FOUND",
+        "a server of 2026-07-28 asks in its results, not in requests of its own",
+      );
     if (request.owner === undefined && isAskable(request.method)) this.#options.asked?.();
     return this.#calls.answer(request, exchange.scope, (progress) =>
       this.#peer.notify("notifications/progress", progress),
