@@ -134,7 +134,7 @@ async function createService(toolkit: Toolkit): Promise<Service> {
   const tools = new Map((await toolkit.list()).map((tool) => [tool.name, tool]));
   return (request, exchange) => {
     const { method, params = {} } = request;
-    if (method === "health/check") return tellHealth(toolkit, tools);
+    if (method === "health/check") return describeHealth(toolkit, tools);
     if (method === "tools/call" && typeof params.function_name === "string")
       return call(toolkit, tools.get(params.function_name), params, exchange.scope);
     return refuse(request);
@@ -185,7 +185,10 @@ function bodyOf({ content, structuredContent }: Outcome): JsonObject {
   return { data: structuredContent ?? textsOf(content) };
 }
 
-async function tellHealth(toolkit: Toolkit, tools: ReadonlyMap<string, Tool>): Promise<JsonObject> {
+async function describeHealth(
+  toolkit: Toolkit,
+  tools: ReadonlyMap<string, Tool>,
+): Promise<JsonObject> {
   const began = performance.now();
   const health = await toolkit.health();
   return {

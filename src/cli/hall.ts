@@ -40,11 +40,11 @@ export async function withHall(
 /** The same client; a terminal shows that an answer takes long, until there is news of it. */
 function showWaiting(client: HallClient, waiting: BusyNotice): HallClient {
   const text = "waiting for the answer";
-  const after = <T>(tell: ((news: T) => void) | undefined) =>
-    tell &&
+  const after = <T>(pass: ((news: T) => void) | undefined) =>
+    pass &&
     ((news: T): void => {
       waiting.clear();
-      tell(news);
+      pass(news);
     });
   return {
     ...client,

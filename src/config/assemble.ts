@@ -3,7 +3,7 @@ import type { SecretStore } from "../base/secret-store.ts";
 import { check, type Issue } from "./check.ts";
 import { transportAliases, type UnusableServer } from "./configured-servers.ts";
 import { createVariablesLayer } from "./environment.ts";
-import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error.ts";
+import { ConfigError, fieldOf, type Path, type Problem, shownProblems } from "./error.ts";
 import { type ConfigFile, projectFilesOf } from "./files.ts";
 import {
   fieldAt,
@@ -101,12 +101,13 @@ export async function assembleConfig({
   for (const problem of problems) {
     // An invalid server name concerns the whole config: tools, trust and the lock depend on it.
     const name = nameProblems.includes(problem) ? undefined : serverOf(problem.path);
-    if (name === undefined) throw new ConfigError(tell(problems, layers));
+    if (name === undefined) throw new ConfigError(formatProblems(problems, layers));
     const own = ofServers.get(name);
     if (own) own.push(problem);
     else ofServers.set(name, [problem]);
   }
-  if (!config || ofServers.size > unusableMax) throw new ConfigError(tell(problems, layers));
+  if (!config || ofServers.size > unusableMax)
+    throw new ConfigError(formatProblems(problems, layers));
 
   const complete = withWritten(
     withDefaults(config),
@@ -122,7 +123,7 @@ export async function assembleConfig({
     const entry =
       isNamed && Object.hasOwn(complete.mcpServers, name) ? complete.mcpServers[name] : undefined;
     const unset = own.flatMap((problem) => problem.unset ?? []);
-    return [name, { type: "unusable", problems: tellOfServer(own, layers), unset, entry }];
+    return [name, { type: "unusable", problems: formatServerProblems(own, layers), unset, entry }];
   });
   return {
     config: withoutKeys(withoutServers(complete, ofServers), isOfProject),
@@ -133,7 +134,7 @@ export async function assembleConfig({
         ({ tree, source }) => source === "project" && fieldAt(tree, field.split(".")) !== undefined,
       ),
     ),
-    warnings: tell([...foreign, ...findPresetProblems(complete)], layers),
+    warnings: formatProblems([...foreign, ...findPresetProblems(complete)], layers),
     secrets: findSecrets(expanded.tree, variables.tree, [
       ...expanded.secrets,
       ...stored.secrets,
@@ -179,7 +180,7 @@ function isDisabled(tree: JsonObject, path: Path): boolean {
   return serverOf(path) !== undefined && fieldAt(tree, [...path.slice(0, 2), "disabled"]) === true;
 }
 
-function tell(problems: readonly Problem[], layers: readonly Layer[]): string[] {
+function formatProblems(problems: readonly Problem[], layers: readonly Layer[]): string[] {
   return firstOfFields(problems).map(
     ({ path, text }) =>
       `${locateField(layers, path)}: ${path.length > 0 ? `${fieldOf(path)}: ` : ""}${text}`,
@@ -187,7 +188,7 @@ function tell(problems: readonly Problem[], layers: readonly Layer[]): string[] 
 }
 
 /** The location comes last: lists show only the beginning of a problem. */
-function tellOfServer(problems: readonly Problem[], layers: readonly Layer[]): string[] {
+function formatServerProblems(problems: readonly Problem[], layers: readonly Layer[]): string[] {
   return firstOfFields(problems).map(
     ({ path, text }) =>
       `${path.length > 2 ? `${fieldOf(path.slice(2))}: ` : ""}${text} (${locateField(layers, path)})`,
@@ -201,7 +202,7 @@ function firstOfFields(problems: readonly Problem[]): readonly Problem[] {
     const field = fieldOf(problem.path);
     if (!first.has(field)) first.set(field, problem);
   }
-  return tellable([...first.values()]);
+  return shownProblems([...first.values()]);
 }
 
 type Validated = { readonly config: Config } | { readonly problems: readonly Problem[] };

@@ -29,7 +29,7 @@ export interface UnsetVariable {
  * The problems that are shown, and one more to know that there are more. Locating each one takes a
  * pass over the file.
  */
-export function tellable<T>(problems: readonly T[]): readonly T[] {
+export function shownProblems<T>(problems: readonly T[]): readonly T[] {
   return problems.slice(0, problemsMax + 1);
 }
 

@@ -8,7 +8,7 @@ import {
   printParseErrorCode,
 } from "jsonc-parser/lib/esm/main.js";
 import { isObject } from "../base/json.ts";
-import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error.ts";
+import { ConfigError, fieldOf, type Path, type Problem, shownProblems } from "./error.ts";
 import { type ConfigFile, depthMax, partsMax } from "./files.ts";
 import type { ParsedFile } from "./layer.ts";
 
@@ -21,7 +21,7 @@ export function parseJsonFile(file: ConfigFile): ParsedFile {
   const tree = readValue(root, [], faults);
   if (faults.length > 0)
     throw new ConfigError(
-      tellable(faults).map(
+      shownProblems(faults).map(
         ({ path, offset, text }) => `${placeIn(file, offset)}: ${fieldOf(path)}: ${text}`,
       ),
     );

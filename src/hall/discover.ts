@@ -82,7 +82,7 @@ async function discoverWith(
     lock: emptyLock,
     add: async () => {},
     remove: async () => {},
-    said: logs.say,
+    printed: logs.write,
     sandbox,
     sharedLogins,
     mayStart: (...about) => mayStart?.(...about),

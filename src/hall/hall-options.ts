@@ -57,7 +57,7 @@ export interface HallOptions {
   /** How upstreams are reached. Default: processes and network connections. */
   readonly openCarrier?: FleetOptions["openCarrier"];
   /** Called for each line an upstream writes to stderr, and when it fails. */
-  readonly said?: FleetOptions["said"];
+  readonly printed?: FleetOptions["printed"];
   /** Runs servers in another sandbox than approved, to learn what they need. */
   readonly learning?: Partial<SandboxPolicy> | undefined;
   /** The offers of the upstreams at the last build. */

@@ -177,8 +177,8 @@ async function openBase(options: HallOptions, ownPage: () => string | undefined)
     log,
     ...(trust ? { holds: trust.holds, refreshHeld: trust.refresh } : {}),
   });
-  const said = (server: string, text: string): void => {
-    options.said?.(server, text);
+  const printed = (server: string, text: string): void => {
+    options.printed?.(server, text);
     events.emit({ type: "log", server, at: Date.now(), text: secrets.scrub(text) });
   };
   const store = openStore(options.store, { log, secrets });
@@ -186,7 +186,7 @@ async function openBase(options: HallOptions, ownPage: () => string | undefined)
     store.audit
       .append(entry)
       .catch((err: unknown) => log.error({ err, ...entry }, "could not write to the audit"));
-  const violations = createViolations({ said, note });
+  const violations = createViolations({ printed, note });
   const sandbox = trust && { ...followReviews(trust.entries, violations.add), ...options.learning };
   const fleet = createFleet({
     limits,
@@ -198,7 +198,7 @@ async function openBase(options: HallOptions, ownPage: () => string | undefined)
     secretStore: options.secretStore,
     ownPage,
     openCarrier: options.openCarrier,
-    said,
+    printed,
     changed: () => events.emit({ type: "changed", what: "servers" }),
     sandbox,
     holdsChanged: trust !== undefined,

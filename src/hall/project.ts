@@ -104,7 +104,7 @@ export async function openAlone({
     telemetry: config.telemetry,
     ...(looksFor ? { looksFor } : {}),
     ...(approvalLeft ? { approvalLeft } : {}),
-    said: logs.say,
+    printed: logs.write,
     learning,
     lock,
     log,

@@ -182,10 +182,10 @@ const denialsMax = 100;
 export const violationKind = "confined";
 
 export function createViolations({
-  said,
+  printed,
   note,
 }: {
-  said(server: string, line: string): void;
+  printed(server: string, line: string): void;
   note(entry: AuditEntry): Promise<void>;
 }): Violations {
   const known = new Map<string, SandboxDenial[]>();
@@ -197,7 +197,7 @@ export function createViolations({
       known.set(server, [...seen, denial]);
       const { kind, what } = denial;
       const reason = `sandbox denied: ${kind} ${visible(what)}`;
-      said(server, `guildhall: ${reason}`);
+      printed(server, `guildhall: ${reason}`);
       void note({
         kind: violationKind,
         subject: server,

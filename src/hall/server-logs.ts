@@ -12,7 +12,7 @@ import type { Settings } from "./settings.ts";
  * reason of a failed start is still there after the process that saw it.
  */
 export interface ServerLogs {
-  say(server: string, line: string): void;
+  write(server: string, line: string): void;
   flush(): void;
 }
 
@@ -44,7 +44,7 @@ export async function openServerLogs({
     return file;
   };
   return {
-    say(server, line) {
+    write(server, line) {
       const file = files.get(server) ?? open(server);
       file.write(`${new Date().toISOString()} ${secrets.scrub(line.replace(/[\r\n]+/g, " "))}\n`);
     },

@@ -350,7 +350,7 @@ export class ClientConnection {
     switch (method) {
       case "logging/setLevel":
         this.#logLevel = readLogLevel(params.level ?? null) ?? "info";
-        this.#tellToolkits({ logLevel: this.#logLevel });
+        this.#notifyToolkits({ logLevel: this.#logLevel });
         return {};
       case "resources/subscribe":
         requireScope(this.#rights, "call", method);
@@ -367,7 +367,7 @@ export class ClientConnection {
   }
 
   /** Notifies the servers that the client uses at once. */
-  #tellToolkits(change: { readonly logLevel: LogLevel } | "roots"): void {
+  #notifyToolkits(change: { readonly logLevel: LogLevel } | "roots"): void {
     for (const toolkit of this.#parts.registry.toolkits())
       toolkit.clientChanged?.(this.#link, change);
   }
@@ -405,7 +405,7 @@ export class ClientConnection {
         if (isId(params.requestId)) this.#peer.cancel(params.requestId, cancelled(params.reason));
         return;
       case "notifications/roots/list_changed":
-        this.#tellToolkits("roots");
+        this.#notifyToolkits("roots");
         return;
       case "notifications/progress": {
         const { progressToken, ...progress } = params;

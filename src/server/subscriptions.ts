@@ -24,7 +24,7 @@ export async function listen(
   const news = createNews(exchange, _meta);
   const leave = [
     parts.onChange((kind) => {
-      if (kinds.includes(kind)) news.tell(`notifications/${kind}/list_changed`);
+      if (kinds.includes(kind)) news.notify(`notifications/${kind}/list_changed`);
     }),
   ];
   const uris: string[] = [];
@@ -32,7 +32,7 @@ export async function listen(
   const watching = asked.map(async (uri) => {
     leave.push(
       await watchResource(uri, request, parts, () =>
-        news.tell("notifications/resources/updated", uri),
+        news.notify("notifications/resources/updated", uri),
       ),
     );
     uris.push(uri);
@@ -55,17 +55,17 @@ export async function listen(
 /** The acknowledgement must be the first message. Changes before it are collected and sent right after it. */
 function createNews(exchange: Exchange, _meta: JsonObject) {
   let early: Set<string> | undefined = new Set();
-  const tell = (method: string, uri?: string): void => {
+  const notify = (method: string, uri?: string): void => {
     if (early) early.add(JSON.stringify([method, uri]));
     else exchange.notify(method, uri === undefined ? { _meta } : { uri, _meta });
   };
   return {
-    tell,
+    notify,
     start(notifications: JsonObject): void {
       exchange.notify("notifications/subscriptions/acknowledged", { notifications, _meta });
       const waiting = early ?? [];
       early = undefined;
-      for (const told of waiting) tell(...(JSON.parse(told) as [string, string | undefined]));
+      for (const frame of waiting) notify(...(JSON.parse(frame) as [string, string | undefined]));
     },
   };
 }

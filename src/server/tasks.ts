@@ -28,10 +28,10 @@ export class Tasks {
   }
 
   /** Throws OVERLOADED. */
-  add(run: SuspendableRun, request: ClientRequest, told: TaskNews): CallTask {
+  add(run: SuspendableRun, request: ClientRequest, news: TaskNews): CallTask {
     if (this.#tasks.size >= tasksMax)
       throw new HallError("OVERLOADED", `too many tasks (limit: ${tasksMax})`);
-    const task = new CallTask(this.#createId(), run, request, told, this.#explain);
+    const task = new CallTask(this.#createId(), run, request, news, this.#explain);
     this.#tasks.set(task.id, task);
     setTimeout(() => {
       this.#tasks.delete(task.id);
@@ -81,14 +81,14 @@ export class CallTask {
     id: string,
     run: SuspendableRun,
     request: ClientRequest,
-    told: TaskNews,
+    news: TaskNews,
     explain: ExplainCall,
   ) {
     this.id = id;
     this.principal = request.caller.principal;
-    this.ttlMs = Math.max(1, Math.min(told.ttlMs ?? ttlMsDefault, ttlMsMax));
+    this.ttlMs = Math.max(1, Math.min(news.ttlMs ?? ttlMsDefault, ttlMsMax));
     this.#run = run;
-    this.tell(told);
+    this.notify(news);
     run.asked = () => this.#change();
     run.done.then(
       (result) => this.#end({ result }),
@@ -99,7 +99,7 @@ export class CallTask {
     );
   }
 
-  tell({ statusMessage, pollIntervalMs }: TaskNews): void {
+  notify({ statusMessage, pollIntervalMs }: TaskNews): void {
     this.#statusMessage = statusMessage ?? this.#statusMessage;
     this.#pollIntervalMs = Math.max(1, Math.round(pollIntervalMs ?? this.#pollIntervalMs));
     this.#change();

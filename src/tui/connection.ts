@@ -120,7 +120,7 @@ export class TargetConnection {
     this.#loss = lost;
     const handlers = {
       listChanged: onListChanged,
-      said: onStderr,
+      printed: onStderr,
       replaced: onReplaced,
       lost: (reason: string) => this.#onLost(reason),
     };

@@ -31,7 +31,7 @@ export interface TargetHandlers {
   lost(reason: string): void;
   listChanged(kind: ListKind): void;
   /** One line of the server's stderr, or of its stdout if it is not a message. */
-  said(line: string): void;
+  printed(line: string): void;
   /** Another hall took the place of the one that ended; the connection stays. */
   replaced(): void;
 }
@@ -101,7 +101,7 @@ export function createServerTarget(
   const guard = createGuard();
   return {
     view: { kind: "server", name: nameOf(config), folder, transport: config.transport },
-    async connect({ scope, capabilities, lost, listChanged, said }) {
+    async connect({ scope, capabilities, lost, listChanged, printed }) {
       // Transports are loaded after the first frame.
       const { openServer } = await import("../upstream/opening.ts");
       return openServer({
@@ -120,7 +120,7 @@ export function createServerTarget(
         lost,
         listChanged,
         resourceUpdated: () => {},
-        said,
+        printed,
       });
     },
     async close() {

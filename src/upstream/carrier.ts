@@ -31,7 +31,7 @@ export interface CarrierOptions {
   readonly guard: ProcessGuard;
   readonly authorizer: Authorizer | undefined;
   /** Called for each line of stderr. */
-  readonly said?: ((line: string) => void) | undefined;
+  readonly printed?: ((line: string) => void) | undefined;
   /** Removes secrets from what it says. */
   readonly scrub?: ((text: string) => string) | undefined;
   inputSchema: HttpOptions["inputSchema"];

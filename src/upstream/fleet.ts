@@ -73,7 +73,7 @@ export interface FleetOptions {
   /** Refuse calls of tools that changed since they were listed. Default false. */
   readonly holdsChanged?: boolean;
   /** Called for each line a server writes to stderr, and when it fails. */
-  said?(name: string, line: string): void;
+  printed?(name: string, line: string): void;
   /** How processes are confined. Default: not at all. */
   readonly sandbox?: SandboxPolicy | undefined;
   /** Called when the state of a server changes. */
@@ -133,7 +133,7 @@ export function createFleet(options: FleetOptions): Fleet {
       configOf: (person) => configOf(config, person),
       ownPage: { url: () => options.ownPage?.(), stateOf: (person) => stateOf(config, person) },
       holdsChanged: options.holdsChanged ?? false,
-      said: (line) => options.said?.(name, line),
+      printed: (line) => options.printed?.(name, line),
       changed: () => options.changed?.(),
       mayStart: (source, installed) => options.mayStart?.(name, source, installed),
       ...other,

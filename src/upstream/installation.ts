@@ -30,7 +30,7 @@ export interface Installing {
 export interface InstallOptions {
   readonly scope: Scope;
   readonly installing?: Installing | undefined;
-  readonly said?: ((line: string) => void) | undefined;
+  readonly printed?: ((line: string) => void) | undefined;
   /** Throws if the package may not run. */
   checkPackage?(installed: InstalledPackage): void;
   /** Its installation is confined, too. */
@@ -75,7 +75,7 @@ const freshMsMax = 24 * 60 * 60_000;
 const refreshMsMax = 20_000;
 
 async function install(launch: Launch, options: InstallOptions): Promise<string> {
-  const { scope, said, installing } = options;
+  const { scope, printed, installing } = options;
   const folder = folderOf(launch);
   const installedAt = statSync(join(folder, "package.json"), { throwIfNoEntry: false })?.mtimeMs;
   const isFresh = launch.isExact || Date.now() - (installedAt ?? 0) < freshMsMax;
@@ -96,7 +96,7 @@ async function install(launch: Launch, options: InstallOptions): Promise<string>
     const isUsable = installedAt !== undefined && !scope.cancelReason;
     installing?.changed(!isUsable && error instanceof StillInstalling);
     if (!isUsable) throw error;
-    said?.(`${messageOf(error)}; the installed version is used`);
+    printed?.(`${messageOf(error)}; the installed version is used`);
   } finally {
     release?.();
   }
@@ -127,7 +127,7 @@ const pollMs = 100;
 async function runManager(
   launch: Launch,
   folder: string,
-  { scope, said, waitMs, box }: InstallOptions & { readonly waitMs: number },
+  { scope, printed, waitMs, box }: InstallOptions & { readonly waitMs: number },
 ): Promise<void> {
   const draft = `${folder}-draft`;
   let isOurs = await begin(launch, draft, box);
@@ -153,7 +153,7 @@ async function runManager(
   }
 
   await discard(draft);
-  if (said) for (const line of log.trim().split("\n")) said(line);
+  if (printed) for (const line of log.trim().split("\n")) printed(line);
   const what = `${launch.manager} could not install ${launch.packages.join(" ")}`;
   throw new Error(`${what}: ${summarise(log) || "it was ended"}`);
 }

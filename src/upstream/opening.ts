@@ -73,7 +73,7 @@ export async function openServer(opening: Opening): Promise<ServerConnection> {
       void Promise.race([opened.ended, sleep(exitMsMax, "closed its output")]).then(reportLost);
       void opened.stop();
     },
-    junk: (text) => opening.said?.(`stdout: ${opening.scrub?.(text) ?? text}`),
+    junk: (text) => opening.printed?.(`stdout: ${opening.scrub?.(text) ?? text}`),
     release: end,
   }).catch(async (error: unknown) => {
     // The exit code explains more than a lost connection.

@@ -24,7 +24,7 @@ export async function startProcess(
   spec: ProcessSpec,
   options: Pick<
     CarrierOptions,
-    "limits" | "guard" | "said" | "scrub" | "checkPackage" | "installing" | "box"
+    "limits" | "guard" | "printed" | "scrub" | "checkPackage" | "installing" | "box"
   >,
   scope: Scope,
 ): Promise<UpstreamProcess> {
@@ -92,7 +92,7 @@ const lineCharactersMax = 2_000;
  */
 function keepLines(
   child: ChildProcess,
-  { said, scrub = (text) => text }: Pick<CarrierOptions, "said" | "scrub">,
+  { printed, scrub = (text) => text }: Pick<CarrierOptions, "printed" | "scrub">,
 ): () => readonly string[] {
   let lines: string[] = [];
   let rest = "";
@@ -102,11 +102,11 @@ function keepLines(
     rest = parts.pop() ?? "";
     if (rest.length > lineCharactersMax) rest = scrub(rest).slice(-lineCharactersMax);
     const clean = parts.map((line) => scrub(line).slice(0, lineCharactersMax));
-    if (said) for (const line of clean) said(line);
+    if (printed) for (const line of clean) printed(line);
     lines = [...lines, ...clean].slice(-linesMax);
   });
   child.stderr?.once("end", () => {
-    if (rest !== "") said?.(rest);
+    if (rest !== "") printed?.(rest);
   });
   return () => (rest === "" ? lines : [...lines, rest].slice(-linesMax));
 }

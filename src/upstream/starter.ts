@@ -43,8 +43,8 @@ export class Starter {
   /** The result of a failed call, with what the sandbox denied and how to allow it. */
   explainFailure(outcome: Outcome): Outcome {
     const texts = Array.isArray(outcome.content) ? outcome.content : [];
-    const said = texts.map((item) => (item?.type === "text" ? item.text : "")).join("\n");
-    const text = this.explain(said);
+    const all = texts.map((item) => (item?.type === "text" ? item.text : "")).join("\n");
+    const text = this.explain(all);
     return text === undefined
       ? outcome
       : { ...outcome, content: [...texts, { type: "text", text }] };
@@ -85,7 +85,7 @@ export class Starter {
     how: How,
     checkPackage: (installed: InstalledPackage) => void,
   ): Promise<ServerConnection> {
-    const { limits, guard, authorizer, slots, said, openCarrier, sandbox } = this.#options;
+    const { limits, guard, authorizer, slots, printed, openCarrier, sandbox } = this.#options;
     const isBoxed = sandbox?.decide(this.#name, this.#config).kind === "box";
     this.#box = isBoxed
       ? await (await import("./sandbox/plan.ts")).planBox(this.#name, this.#config, sandbox)
@@ -102,8 +102,8 @@ export class Starter {
       openCarrier,
       config: how.config ?? this.#config,
       box: this.#box,
-      said: (line) => {
-        said?.(line);
+      printed: (line) => {
+        printed?.(line);
         this.#box?.explain(line);
       },
       scope,

@@ -423,7 +423,7 @@ function isRefusal(error: unknown): error is HallError {
 /** Logs changes of state; a server that stays down for the same reason is logged once. */
 export function createStateLog(
   log: Log,
-  { said, changed }: { said?(line: string): void; changed?(): void },
+  { printed, changed }: { printed?(line: string): void; changed?(): void },
 ): (state: SupervisorState) => void {
   let last = "";
   return (state) => {
@@ -432,6 +432,6 @@ export function createStateLog(
     if (news === last || (state.kind === "starting" && last.startsWith("down"))) return;
     last = news;
     log.info({ state }, "upstream state");
-    if (state.kind === "down") said?.(`guildhall: ${state.reason}`);
+    if (state.kind === "down") printed?.(`guildhall: ${state.reason}`);
   };
 }

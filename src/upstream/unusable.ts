@@ -16,7 +16,7 @@ export function createUnusable(
 ): Upstream {
   const reason = problems.join("; ");
   // Clients read this: a problem quotes the file, and a project's file may contain instructions to a model.
-  const told = tellUnset(unset) ?? "its config entry is invalid";
+  const shownReason = describeUnset(unset) ?? "its config entry is invalid";
   const offer = entry && isLockedServer(locked) ? locked.offer : emptyOffer;
   const isShown = createToolFilter(entry?.tools ?? { include: [], exclude: [] });
   const refuse = (why: string) => async (): Promise<never> => {
@@ -41,15 +41,15 @@ export function createUnusable(
     explain: () => undefined,
     discover: refuse(reason),
     list: async () => offer.tools.filter((tool) => isShown(tool.name)),
-    call: refuse(told),
-    health: async () => ({ state: "unavailable", reason: told }),
-    problem: () => `cannot be used: ${told}`,
+    call: refuse(shownReason),
+    health: async () => ({ state: "unavailable", reason: shownReason }),
+    problem: () => `cannot be used: ${shownReason}`,
     async close() {},
   };
 }
 
 /** The name is the file's, so it may be no longer than that of a server, which clients see too. */
-function tellUnset(unset: UnusableServer["unset"]): string | undefined {
+function describeUnset(unset: UnusableServer["unset"]): string | undefined {
   const [first] = unset;
   return first && first.name.length <= 40 ? `the variable ${first.name} ${first.why}` : undefined;
 }

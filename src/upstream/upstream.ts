@@ -86,7 +86,7 @@ export interface UpstreamOptions {
   /** False: it starts only for a call, even to be listed for the first time. Default true. */
   readonly looks?: boolean;
   /** Called for each line it writes to stderr, and when it fails. */
-  said?(line: string): void;
+  printed?(line: string): void;
   /** How its process is confined. Default: not at all. */
   readonly sandbox?: SandboxPolicy | undefined;
   /** Called when its state changes. */
@@ -296,8 +296,8 @@ class UpstreamServer implements Upstream {
     // The gateway refuses a result without content.
     for (const item of Array.isArray(outcome.content) ? outcome.content : [])
       if (item?.type === "resource_link" || item?.type === "resource") this.#addLink(item);
-    const told = outcome.isError ? this.#starter.explainFailure(outcome) : outcome;
-    return outputSchema === undefined ? told : unwrap(told, outputSchema);
+    const explained = outcome.isError ? this.#starter.explainFailure(outcome) : outcome;
+    return outputSchema === undefined ? explained : unwrap(explained, outputSchema);
   }
 
   /** A linked resource can be read, even if it is not listed. */

@@ -69,7 +69,7 @@ export function readDescription(text: string): Description {
     else found[label.heading].push(...sentencesOf(words));
     if (label?.heading === "stories") found.requirements.push(...sentencesOf(words));
   }
-  found.stories.push(...tellStories(told));
+  found.stories.push(...splitStories(told));
   // A description that only asks, such as "Can we have dark mode?", is a wish.
   if (found.requirements.length === 0) found.requirements.push(...found.questions.splice(0));
   return { title: titleOf(title ?? found.requirements[0] ?? text), ...found };
@@ -135,7 +135,7 @@ function actorOf(sentence: string): string | undefined {
  * yet. Every other sentence belongs to the story of its person, else to the one it shares most
  * words with, else to the one before it.
  */
-function tellStories(sentences: readonly string[]): readonly string[] {
+function splitStories(sentences: readonly string[]): readonly string[] {
   const stories: { readonly actor: string | undefined; text: string }[] = [];
   const before: string[] = [];
   for (const sentence of sentences) {

@@ -37,8 +37,8 @@ test("lines are kept without secrets, in files that only the user can read, and 
   const secrets = new Secrets();
   secrets.add("hunter2hunter2");
   const logs = await openLogs(secrets);
-  logs.say("files", "reading with hunter2hunter2");
-  logs.say("github", "ready\r");
+  logs.write("files", "reading with hunter2hunter2");
+  logs.write("github", "ready\r");
   logs.flush();
   const reader = await readServerLogs(folder);
   expect(reader.read()).toMatchObject([
@@ -50,7 +50,7 @@ test("lines are kept without secrets, in files that only the user can read, and 
   expect(statSync(join(servers, "files.log")).mode & 0o777).toBe(0o600);
   expect(statSync(servers).mode & 0o777).toBe(0o700);
 
-  logs.say("files", "more");
+  logs.write("files", "more");
   logs.flush();
   expect(reader.read()).toMatchObject([{ server: "files", text: "more" }]);
   expect(reader.read()).toEqual([]);
@@ -64,7 +64,7 @@ test("a log has at most two files of the given size, and a reader that follows m
   const seen: string[] = [];
   const line = "x".repeat(60_000);
   for (let at = 0; at < 50; at++) {
-    logs.say("loud", `${at} ${line}`);
+    logs.write("loud", `${at} ${line}`);
     logs.flush();
     seen.push(...reader.read().map(({ text }) => text.split(" ")[0] ?? ""));
   }
@@ -104,7 +104,7 @@ test("a folder that others can read is refused only where it is ours", () => {
 
 test("a log whose size and time are unchanged is not read again", async () => {
   const logs = await openLogs();
-  logs.say("files", "one");
+  logs.write("files", "one");
   logs.flush();
   const reader = await readServerLogs(folder, "files");
   const file = join(await logFolder(folder), "servers", "files.log");
@@ -119,7 +119,10 @@ test("a log whose size and time are unchanged is not read again", async () => {
 
 test("a server that fails to start leaves its last words and the reason", async () => {
   const logs = await openLogs();
-  await using hall = await startUpstreams({ billing: faulty("crash-start") }, { said: logs.say });
+  await using hall = await startUpstreams(
+    { billing: faulty("crash-start") },
+    { printed: logs.write },
+  );
   await hall.untilState("billing", "down");
   const reader = await readServerLogs(folder, "billing");
   const texts: string[] = [];

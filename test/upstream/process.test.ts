@@ -209,7 +209,7 @@ describe.concurrent("the output of a server", () => {
   });
 
   test("on stderr is freed of secrets before it is cut", async () => {
-    const said: string[] = [];
+    const printed: string[] = [];
     const secret = "hunter2-hunter2";
     const script = `console.error("x".repeat(1995) + "${secret}"); process.stderr.write("${secret}" + "y".repeat(1995)); process.stdin.resume()`;
     const child = await startProcess(
@@ -217,14 +217,14 @@ describe.concurrent("the output of a server", () => {
       {
         limits: defaultLimits,
         guard,
-        said: (line) => said.push(line),
+        printed: (line) => printed.push(line),
         scrub: (text) => text.replaceAll(secret, "***"),
       },
       new Scope(),
     );
     await until(() => child.evidence().at(-1)?.endsWith("yyy") === true, "all of it");
-    expect(said).toEqual([`${"x".repeat(1995)}***`]);
-    expect(child.evidence()).toEqual([...said, `***${"y".repeat(1995)}`]);
+    expect(printed).toEqual([`${"x".repeat(1995)}***`]);
+    expect(child.evidence()).toEqual([...printed, `***${"y".repeat(1995)}`]);
     await child.stop();
   });
 

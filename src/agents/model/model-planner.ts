@@ -65,7 +65,7 @@ class Conversation {
         const isCut = ["length", "content-filter", "error"].includes(turn.finish);
         if (calls.length > 0 && !isCut) await this.#answerCalls(calls);
         else if (this.#text !== "" || isCut) return this.#conclude(stopOf[turn.finish]);
-        else this.#tell(nudge);
+        else this.#report(nudge);
       }
     } catch (error) {
       const failure = this.#explain(error);
@@ -76,7 +76,7 @@ class Conversation {
     }
   }
 
-  #tell(text: string): void {
+  #report(text: string): void {
     this.#messages.push({ role: "user", content: [{ type: "text", text }] });
   }
 
@@ -143,7 +143,7 @@ class Conversation {
       }
     }
     this.#messages.push({ role: "tool", content: answers });
-    if (this.#turns === this.#job.request.limits.turns - 1) this.#tell(lastTurn);
+    if (this.#turns === this.#job.request.limits.turns - 1) this.#report(lastTurn);
   }
 
   async #answer(call: LanguageModelV3ToolCall): Promise<LanguageModelV3ToolResultPart> {

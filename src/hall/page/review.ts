@@ -90,7 +90,7 @@ export function reviewArea(parts: PageParts) {
   }
 
   async function work(ofRun: number, server: string | undefined): Promise<void> {
-    const say = (next: ReviewState): void => {
+    const publish = (next: ReviewState): void => {
       if (ofRun === run) become(next);
     };
     try {
@@ -102,12 +102,13 @@ export function reviewArea(parts: PageParts) {
         ),
         progress: {
           done: () => {},
-          waiting: (servers) => say({ kind: "working", servers: servers.map(({ name }) => name) }),
+          waiting: (servers) =>
+            publish({ kind: "working", servers: servers.map(({ name }) => name) }),
         },
       });
       const isApproved = ({ isApproved }: ServerReview): boolean => isApproved;
       const names = (chosen: readonly ServerReview[]): string[] => chosen.map(({ name }) => name);
-      say({
+      publish({
         kind: "done",
         approved: names(reviews.filter(isApproved)),
         open: names(reviews.filter((review) => !isApproved(review))),
@@ -115,7 +116,7 @@ export function reviewArea(parts: PageParts) {
       });
     } catch (error) {
       parts.hall.log.debug({ err: error }, "a review in the page failed");
-      say({ kind: "failed", error: describeError(error) });
+      publish({ kind: "failed", error: describeError(error) });
     }
   }
 

@@ -80,8 +80,8 @@ function writeAnswer(
   const { found, fits, total } = finding;
   const tools = found.map((item) => describeFound(item, width, options));
   const text = [
-    sayHead(finding),
-    ...tools.map((tool, at) => sayTool(at + 1, tool)),
+    formatHead(finding),
+    ...tools.map((tool, at) => formatTool(at + 1, tool)),
     ...notes.map((note) => `Note: ${note}.`),
   ];
   if (tools.length > 0) text.push('Run one with call_tool {"name": …, "arguments": {…}}.');
@@ -204,7 +204,7 @@ function noteMissing({ registry, trust }: AnswerParts): string[] {
   return [`not searched: ${parts.join(", ")}; the user sees them in \`guildhall status\``];
 }
 
-function sayHead({ fits, total, found: { length: count } }: Finding): string {
+function formatHead({ fits, total, found: { length: count } }: Finding): string {
   if (total === 0)
     return "No tool can be used here yet. A person adds servers under mcpServers in guildhall.json, or reviews those there are; `guildhall status` names them.";
   if (count === 0)
@@ -213,7 +213,7 @@ function sayHead({ fits, total, found: { length: count } }: Finding): string {
   return `The best of ${total} tools:`;
 }
 
-function sayTool(
+function formatTool(
   place: number,
   { signature, description, alike, asks, unavailable, inputSchema }: DescribedTool,
 ): string {

@@ -12,13 +12,13 @@ const watchMs = 2_000;
 /** Reads the document of an API and serves its operations as tools. A file that changes is read again. */
 export async function openApi(
   config: OpenApiConfig,
-  { limits, authorizer, said }: CarrierOptions,
+  { limits, authorizer, printed }: CarrierOptions,
   scope: Scope,
 ): Promise<Carrier> {
   authorizer?.forget();
   const api = await readDocument(config, scope);
   const evidence = [...api.skipped];
-  for (const line of evidence) said?.(line);
+  for (const line of evidence) printed?.(line);
   const { auth, headers, allowPrivate } = config;
   const { messageBytesMax } = limits;
   const sender = new Sender({ auth, headers, allowPrivate, authorizer, messageBytesMax });
@@ -27,7 +27,7 @@ export async function openApi(
   const reread = (): void => {
     readDocument(config, life).then(
       (changed) => channel.replace(changed),
-      (error: unknown) => said?.(`the document changed and cannot be used: ${messageOf(error)}`),
+      (error: unknown) => printed?.(`the document changed and cannot be used: ${messageOf(error)}`),
     );
   };
   const channel = new ApiChannel({

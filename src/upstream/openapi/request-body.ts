@@ -86,15 +86,15 @@ function wholeBody(
   kind: BodyKind,
   mediaType: string,
 ): JsonObject {
-  const said = textOf(description);
+  const text = textOf(description);
   if (kind === "binary")
     return {
       type: "string",
       format: "binary",
-      description: `${said === "" ? "" : `${said} `}The body (${mediaType}) as base64.`,
+      description: `${text === "" ? "" : `${text} `}The body (${mediaType}) as base64.`,
     };
-  if (kind === "text") return { type: "string", description: said || `The body (${mediaType}).` };
-  return { ...(isObject(schema) ? schema : {}), ...(said === "" ? {} : { description: said }) };
+  if (kind === "text") return { type: "string", description: text || `The body (${mediaType}).` };
+  return { ...(isObject(schema) ? schema : {}), ...(text === "" ? {} : { description: text }) };
 }
 
 interface ObjectFields {

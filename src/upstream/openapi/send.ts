@@ -203,8 +203,8 @@ function redirectOf({ status, headers }: Response, from: URL): URL | undefined {
 
 /** `client/retry-after.ts` reads `retryAfterSeconds`: it waits and sends again if the call has enough time left. */
 function limited({ status }: ApiAnswer, { content }: Outcome, waitMs: number): HallError {
-  const said = String(content[0]?.text ?? "").slice(0, 1_000);
-  return new HallError(status === 429 ? "RATE_LIMITED" : "UNAVAILABLE", said, {
+  const text = String(content[0]?.text ?? "").slice(0, 1_000);
+  return new HallError(status === 429 ? "RATE_LIMITED" : "UNAVAILABLE", text, {
     details: { status, retryAfterSeconds: Math.ceil(waitMs) / 1000 },
   });
 }
