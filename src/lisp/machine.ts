@@ -16,7 +16,7 @@ import { Fn, type Frame, type Pending } from "./function.ts";
 import type { DefinitionKind } from "./packages.ts";
 import { type Restart, type Transfer, undefinedFunction } from "./restarts.ts";
 import { Str } from "./string.ts";
-import { NIL, type Package, Sym, TAIL } from "./symbol.ts";
+import { NIL, type Package, Sym } from "./symbol.ts";
 import { Cons, type Instance, type LispClass, listOf, type Stream, type Value } from "./values.ts";
 
 /** Steps between two checks of the clock: about two milliseconds. */
@@ -263,27 +263,27 @@ export class Machine {
 
   call0(fn: Fn): Value {
     const answer = fn.code.c0(this, fn);
-    return answer === TAIL ? this.bounce() : this.#settle(fn, answer);
+    return answer === null ? this.bounce() : this.#settle(fn, answer);
   }
 
   call1(fn: Fn, a: Value): Value {
     const answer = fn.code.c1(this, fn, a);
-    return answer === TAIL ? this.bounce() : this.#settle(fn, answer);
+    return answer === null ? this.bounce() : this.#settle(fn, answer);
   }
 
   call2(fn: Fn, a: Value, b: Value): Value {
     const answer = fn.code.c2(this, fn, a, b);
-    return answer === TAIL ? this.bounce() : this.#settle(fn, answer);
+    return answer === null ? this.bounce() : this.#settle(fn, answer);
   }
 
   call3(fn: Fn, a: Value, b: Value, c: Value): Value {
     const answer = fn.code.c3(this, fn, a, b, c);
-    return answer === TAIL ? this.bounce() : this.#settle(fn, answer);
+    return answer === null ? this.bounce() : this.#settle(fn, answer);
   }
 
   apply(fn: Fn, args: Value[]): Value {
     const answer = fn.code.cn(this, fn, args);
-    return answer === TAIL ? this.bounce() : this.#settle(fn, answer);
+    return answer === null ? this.bounce() : this.#settle(fn, answer);
   }
 
   #settle(fn: Fn, answer: Value): Value {
@@ -312,7 +312,7 @@ export class Machine {
         default:
           answer = fn.code.cn(this, fn, this.tailArgs);
       }
-      if (answer !== TAIL) return this.#settle(fn, answer);
+      if (answer !== null) return this.#settle(fn, answer);
     }
   }
 

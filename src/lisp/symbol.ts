@@ -102,10 +102,14 @@ export const T = cl("T");
 T.value = T;
 T.kind = "constant";
 
-/** Results of compiled code that are not values: a tail call is in the registers, or a local exit is under way. */
-export const TAIL = new Sym("tail", null);
-export const EXIT = new Sym("exit", null);
-export const AGAIN = new Sym("again", null);
+/**
+ * Results of compiled code that are not values: a tail call is in the registers, or a local exit is under way, or the
+ * running function starts again. Compiled code compares with the literals themselves: the host knows that these are
+ * no numbers, while it compares two unknown values by a call.
+ */
+export const TAIL = null as unknown as Value;
+export const EXIT = undefined as unknown as Value;
+export const AGAIN = true as unknown as Value;
 
 /** An argument that is given and not NIL. */
 export const isTrue = (value: Value | undefined): boolean => value !== undefined && value !== NIL;

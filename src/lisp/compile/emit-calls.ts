@@ -34,14 +34,14 @@ export function emitCall(e: Emitter, node: NodeOf<"call">, mode: Mode): Run {
       return () => {
         const fn = sym.fn ?? undefinedFunction(m, sym);
         const answer = fn.code.c0(m, fn);
-        return answer === TAIL ? m.bounce() : answer;
+        return answer === null ? m.bounce() : answer;
       };
     case 1:
       return (f) => {
         const x = a(f);
         const fn = sym.fn ?? undefinedFunction(m, sym);
         const answer = fn.code.c1(m, fn, x);
-        return answer === TAIL ? m.bounce() : answer;
+        return answer === null ? m.bounce() : answer;
       };
     case 2:
       return (f) => {
@@ -49,7 +49,7 @@ export function emitCall(e: Emitter, node: NodeOf<"call">, mode: Mode): Run {
         const y = b(f);
         const fn = sym.fn ?? undefinedFunction(m, sym);
         const answer = fn.code.c2(m, fn, x, y);
-        return answer === TAIL ? m.bounce() : answer;
+        return answer === null ? m.bounce() : answer;
       };
     default:
       return (f) => {
@@ -58,7 +58,7 @@ export function emitCall(e: Emitter, node: NodeOf<"call">, mode: Mode): Run {
         const z = c(f);
         const fn = sym.fn ?? undefinedFunction(m, sym);
         const answer = fn.code.c3(m, fn, x, y, z);
-        return answer === TAIL ? m.bounce() : answer;
+        return answer === null ? m.bounce() : answer;
       };
   }
 }
@@ -108,31 +108,31 @@ function plainCall(m: Machine, callee: Callee, runs: readonly Run[]): Run {
       return (f) => {
         const fn = callee(f);
         const answer = fn.code.c0(m, fn);
-        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+        return answer === null ? m.bounce() : settled(m, fn, answer);
       };
     case 1:
       return (f) => {
         const fn = callee(f);
         const answer = fn.code.c1(m, fn, a(f));
-        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+        return answer === null ? m.bounce() : settled(m, fn, answer);
       };
     case 2:
       return (f) => {
         const fn = callee(f);
         const answer = fn.code.c2(m, fn, a(f), b(f));
-        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+        return answer === null ? m.bounce() : settled(m, fn, answer);
       };
     case 3:
       return (f) => {
         const fn = callee(f);
         const answer = fn.code.c3(m, fn, a(f), b(f), c(f));
-        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+        return answer === null ? m.bounce() : settled(m, fn, answer);
       };
     default:
       return (f) => {
         const fn = callee(f);
         const answer = fn.code.cn(m, fn, valuesOf(runs, f));
-        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+        return answer === null ? m.bounce() : settled(m, fn, answer);
       };
   }
 }

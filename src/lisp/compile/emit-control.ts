@@ -23,7 +23,7 @@ export function emitBlock(e: Emitter, node: NodeOf<"block">, mode: Mode): Run {
   const body = e.run(node.body, mode);
   return (f) => {
     const answer = body(f);
-    return answer === EXIT && m.exitTarget === target ? m.exitValue : answer;
+    return answer === undefined && m.exitTarget === target ? m.exitValue : answer;
   };
 }
 
@@ -39,7 +39,7 @@ function emitThrownBlock(e: Emitter, node: NodeOf<"block">, variable: Variable, 
     const state = dynamicState(m);
     try {
       const answer = body(f);
-      return answer === EXIT && m.exitTarget === target ? m.exitValue : answer;
+      return answer === undefined && m.exitTarget === target ? m.exitValue : answer;
     } catch (thrown) {
       if (!(thrown instanceof Transfer) || thrown.target !== token) throw thrown;
       restoreState(m, state);
@@ -108,7 +108,7 @@ function nothing({ m }: Emitter, run: Run, mode: Mode): Run {
   if (mode === "single") return run;
   return (f) => {
     const answer = run(f);
-    if (answer !== EXIT) m.mv = null;
+    if (answer !== undefined) m.mv = null;
     return answer;
   };
 }
@@ -132,10 +132,10 @@ const isNothing = (node: Node): boolean => node.kind === "constant";
 
 function inOrder(runs: readonly Run[]): Run {
   const [a, b] = runs as [Run, Run];
-  if (runs.length === 1) return (f) => (a(f) === EXIT ? EXIT : NIL);
-  if (runs.length === 2) return (f) => (a(f) === EXIT || b(f) === EXIT ? EXIT : NIL);
+  if (runs.length === 1) return (f) => (a(f) === undefined ? EXIT : NIL);
+  if (runs.length === 2) return (f) => (a(f) === undefined || b(f) === undefined ? EXIT : NIL);
   return (f) => {
-    for (const run of runs) if (run(f) === EXIT) return EXIT;
+    for (const run of runs) if (run(f) === undefined) return EXIT;
     return NIL;
   };
 }
@@ -153,16 +153,16 @@ function asLoop(e: Emitter, target: ExitTarget, statements: readonly Statement[]
   const runs = inner
     .slice(first.kind === "jump-if" && first.to === statements.length ? 1 : 0)
     .map((statement) => asRun(m, target, statement));
-  const left = (): Value | null => (m.exitTarget === target ? null : EXIT);
   // An exit to an inner tag takes the general path, which starts at the tag.
   const general = jumping(e, target, statements);
-  const resume = (f: Frame): Value => left() ?? general.from(f, m.exitTag);
+  const resume = (f: Frame): Value =>
+    m.exitTarget === target ? general.from(f, m.exitTag) : EXIT;
   const [a, b, c, d] = runs as [Run, Run, Run, Run];
   switch (runs.length) {
     case 2:
       return (f) => {
         while (!test(f)) {
-          if (a(f) === EXIT || b(f) === EXIT) return resume(f);
+          if (a(f) === undefined || b(f) === undefined) return resume(f);
           if (--m.fuel < 0) m.refuel();
         }
         return NIL;
@@ -170,7 +170,7 @@ function asLoop(e: Emitter, target: ExitTarget, statements: readonly Statement[]
     case 3:
       return (f) => {
         while (!test(f)) {
-          if (a(f) === EXIT || b(f) === EXIT || c(f) === EXIT) return resume(f);
+          if (a(f) === undefined || b(f) === undefined || c(f) === undefined) return resume(f);
           if (--m.fuel < 0) m.refuel();
         }
         return NIL;
@@ -178,7 +178,8 @@ function asLoop(e: Emitter, target: ExitTarget, statements: readonly Statement[]
     case 4:
       return (f) => {
         while (!test(f)) {
-          if (a(f) === EXIT || b(f) === EXIT || c(f) === EXIT || d(f) === EXIT) return resume(f);
+          if (a(f) === undefined || b(f) === undefined || c(f) === undefined || d(f) === undefined)
+            return resume(f);
           if (--m.fuel < 0) m.refuel();
         }
         return NIL;
@@ -187,7 +188,7 @@ function asLoop(e: Emitter, target: ExitTarget, statements: readonly Statement[]
       return (f) => {
         while (!test(f)) {
           for (let at = 0; at < runs.length; at++)
-            if ((runs[at] as Run)(f) === EXIT) return resume(f);
+            if ((runs[at] as Run)(f) === undefined) return resume(f);
           if (--m.fuel < 0) m.refuel();
         }
         return NIL;
@@ -219,7 +220,7 @@ function jumping(e: Emitter, target: ExitTarget, statements: readonly Statement[
       const statement = statements[at] as Statement;
       let next = at + 1;
       if (statement.kind === "run") {
-        if (statement.run(f) === EXIT) {
+        if (statement.run(f) === undefined) {
           if (m.exitTarget !== target) return EXIT;
           next = m.exitTag;
         }

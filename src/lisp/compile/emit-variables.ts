@@ -83,7 +83,7 @@ export function emitLet(e: Emitter, node: NodeOf<"let">, mode: Mode): Run {
   return (f) => {
     for (const { init, bind } of binders) {
       const value = init(f);
-      if (value === EXIT) return EXIT;
+      if (value === undefined) return EXIT;
       bind(f, value);
     }
     return body(f);
@@ -125,7 +125,7 @@ function emitSpecialLet(e: Emitter, node: NodeOf<"let">, mode: Mode): Run {
       const later: Value[] = [];
       for (const { init, sym, bind } of steps) {
         const value = init(f);
-        if (value === EXIT) return EXIT;
+        if (value === undefined) return EXIT;
         if (bind !== null) bind(f, value);
         else if (sequential) m.bind(sym as Sym, value);
         else later.push(sym as Sym, value);

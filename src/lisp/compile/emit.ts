@@ -236,10 +236,10 @@ function emitValuesProg1(e: Emitter, { first, rest }: NodeOf<"values-prog1">): R
 
 function prognWithExits(runs: readonly Run[], last: Run): Run {
   const [a, b] = runs as [Run, Run];
-  if (runs.length === 1) return (f) => (a(f) === EXIT ? EXIT : last(f));
-  if (runs.length === 2) return (f) => (a(f) === EXIT || b(f) === EXIT ? EXIT : last(f));
+  if (runs.length === 1) return (f) => (a(f) === undefined ? EXIT : last(f));
+  if (runs.length === 2) return (f) => (a(f) === undefined || b(f) === undefined ? EXIT : last(f));
   return (f) => {
-    for (const run of runs) if (run(f) === EXIT) return EXIT;
+    for (const run of runs) if (run(f) === undefined) return EXIT;
     return last(f);
   };
 }

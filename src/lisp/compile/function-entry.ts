@@ -2,7 +2,7 @@
 import { exceed } from "../budgets.ts";
 import { Box, Code, type Fn, type Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { AGAIN, NIL, T } from "../symbol.ts";
+import { NIL, T } from "../symbol.ts";
 import { findKeyword, unknownKeyword, type Value } from "../values.ts";
 import { Emitter, isSingle } from "./emit.ts";
 import { bindVariable } from "./emit-variables.ts";
@@ -97,7 +97,7 @@ function newFrame(m: Machine, depth: number, size: number): Frame {
 function run(m: Machine, frame: Frame, body: Run): Value {
   const { depth } = m;
   let answer = body(frame);
-  while (answer === AGAIN) {
+  while ((answer as unknown) === true) {
     if (--m.fuel < 0) m.refuel();
     answer = body(frame);
   }

@@ -104,6 +104,18 @@ function sum(e: Emitter, args: readonly Node[]): Run {
     };
   }
   const a = e.run(left);
+  const slotB = plainSlot(e, right);
+  if (slotB !== null) {
+    return (f) => {
+      const x = a(f);
+      const y = f[slotB] as Value;
+      if (typeof x === "number" && typeof y === "number") {
+        const total = x + y;
+        if (total <= max && total >= -max) return total;
+      }
+      return add(m, x, y);
+    };
+  }
   const b = e.run(right);
   return (f) => {
     const x = a(f);

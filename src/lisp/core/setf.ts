@@ -12,7 +12,14 @@ import {
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { refuseLocked, symbolOf } from "../packages.ts";
-import { type Expansion, expandPlace, modifyForm, sessionPlaces, setfForm } from "../places.ts";
+import {
+  type Expansion,
+  expandOnce,
+  expandPlace,
+  modifyForm,
+  sessionPlaces,
+  setfForm,
+} from "../places.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { type Cons, itemsOf, listOf, type Opaque, type Value } from "../values.ts";
 import { progn } from "./macros.ts";
@@ -21,9 +28,13 @@ export function defineSetf(): void {
   defineMacro("SETF", (whole, env, m) =>
     pairs(m, whole, (place, value) => setfForm(m, place, value, env)),
   );
-  defineMacro("INCF", (whole, env, m) =>
-    modify(m, whole, env, (old, [delta]) => ["+", old, delta ?? 1]),
-  );
+  defineMacro("INCF", (whole, env, m) => {
+    const [place, delta] = itemsOf(whole.cdr);
+    // The delta is evaluated before the variable is read, so a sum needs no temporary variable.
+    if (place instanceof Sym && delta !== undefined && expandOnce(m, place, env) === undefined)
+      return lisp`(setq ${place} (+ ${delta} ${place}))`;
+    return modify(m, whole, env, (old, [by]) => ["+", old, by ?? 1]);
+  });
   defineMacro("DECF", (whole, env, m) =>
     modify(m, whole, env, (old, [delta]) => ["-", old, delta ?? 1]),
   );

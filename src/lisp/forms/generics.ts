@@ -7,7 +7,7 @@ import { Code, Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { noteDefinition, setFunction } from "../packages.ts";
 import { NIL, Sym } from "../symbol.ts";
-import { Cons, type LispClass, type Opaque, type Value } from "../values.ts";
+import { Cons, Instance, type LispClass, type Opaque, type Value } from "../values.ts";
 import {
   type Combination,
   combine,
@@ -57,6 +57,8 @@ export class Generic {
   #wanted: (Set<unknown> | null)[] = [];
   #only: Effective | null = null;
   #kept = new Map<unknown, Effective | Map<unknown, unknown>>();
+  /** True if the class of the first argument alone decides. */
+  #isByClass = false;
   // An inline cache: most calls have the class of one of the last two.
   #lastKey: unknown = null;
   #last: Effective | null = null;
@@ -93,6 +95,7 @@ export class Generic {
       const values = this.methods.flatMap(({ specializers }) => eqlKeys(specializers[index]));
       return values.length === 0 ? null : new Set(values);
     });
+    this.#isByClass = this.#width === 1 && this.#wanted[0] === null;
     this.#only = null;
     this.#kept = new Map();
     this.#lastKey = null;
@@ -101,6 +104,10 @@ export class Generic {
 
   /** The effective method, if it is known from the first argument alone. */
   known(first: Value): Effective | null {
+    if (this.#isByClass && first instanceof Instance) {
+      if (first.cls === this.#lastKey) return this.#last;
+      if (first.cls === this.#otherKey) return this.#other;
+    }
     if (this.#width > 1) return null;
     if (this.#width === 0) return this.#only;
     const key = this.#wanted[0] === null ? classOf(first) : this.#keyOf(first, 0);
