@@ -66,17 +66,25 @@ export function chooseTools<Tool extends ScoredTool>(
       isCovered: words.every((word) => stems.has(word)),
       isCoveredByAgent: !words.every((word) => own.has(word)),
       isGeneral: words.every((word) => searchStems.has(word)),
-      isContrary: isContrary(verbs, bareName(tool)),
+      isContrary: isContrary(verbs, tool),
     };
   });
   return choices
     .filter((choice) => choice.tool.score > 0 || choice.isNamed || isStatedOutright(choice))
-    .sort((a, b) => placeOf(a) - placeOf(b) || b.tool.score - a.tool.score);
+    .sort(
+      (a, b) =>
+        placeOf(a) - placeOf(b) ||
+        Number(isSpokenOf(b)) - Number(isSpokenOf(a)) ||
+        b.tool.score - a.tool.score,
+    );
 }
+
+const isSpokenOf = ({ isCovered, isGeneral }: Choice<ScoredTool>): boolean =>
+  isCovered && !isGeneral;
 
 /**
  * The stems of a step and of what its words imply: README.md is a text file, "find" means search, "show" a file
- * means read it, and a question means "get".
+ * means read it, "what files are in" a folder means list it, and a question means "get".
  */
 function stemsOf(step: string): Set<string> {
   const stems = new Set(wordsOf(`${step} ${maskValues(step)}`));
@@ -88,7 +96,10 @@ function stemsOf(step: string): Set<string> {
     if (!/\.(?:png|jpe?g|gif|webp|mp3|wav|mp4|pdf|zip)\b/i.test(step)) add(wordsOf("text"));
     if (/\b(?:show|open|view|display|print|cat|contents?|what(?:'s| is) in)\b/i.test(step))
       add(wordsOf("read"));
+    if (/\bhow (?:big|large|old)\b/i.test(step)) add(wordsOf("info"));
   }
+  if (/\b(?:what|which) (?:files|folders|directories)\b.*\bin\b/i.test(step))
+    add(wordsOf("list directory"));
   if (isHere.test(step)) add(wordsOf("directory"));
   // "What is the weather in Oslo?" asks to get it.
   const [verb] = verbClassesOf(splitRuns(maskValues(step)));
@@ -96,8 +107,12 @@ function stemsOf(step: string): Set<string> {
   return stems;
 }
 
-function isContrary(verbs: readonly VerbClass[], toolName: string): boolean {
-  const [own] = verbClassesOf(splitRuns(toolName));
+/** A tool whose name has no verb does what its description says first. */
+function isContrary(verbs: readonly VerbClass[], tool: ScoredTool): boolean {
+  const [own] = verbClassesOf([
+    ...splitRuns(bareName(tool)),
+    ...splitRuns(tool.description).slice(0, 1),
+  ]);
   const [asked] = verbs;
   return (
     own !== undefined && asked !== undefined && own !== asked && [own, asked].includes("remove")
@@ -150,10 +165,10 @@ export function findDoubt(
   if (!first) return "no tool here fits it";
   if (condition !== undefined) return `"${condition}" needs judgement`;
 
-  const { tool, filling, leftOver, isNamed, isCovered } = first;
+  const { tool, filling, leftOver, isNamed, isCovered, isContrary } = first;
   const name = shownName(tool);
   if (isNamed && second?.isNamed) return `it names ${name} and ${shownName(second.tool)}`;
-  if (!fits && !isNamed && !isCovered && !isStatedOutright(first))
+  if (!isNamed && (isContrary || !(fits || isCovered || isStatedOutright(first))))
     return "no tool here clearly fits it";
   const unsure = filling.filled.filter(({ isSure }) => !isSure).map(({ name }) => name);
   if (filling.missing.length > 0) return `it does not give ${listWords(filling.missing)}`;
