@@ -193,6 +193,6 @@ test("a page of five of published tools takes at most 2.5 KB, text and data toge
       .connect()
       .result("tools/call", modern({ name: "find_tools", arguments: { task } }));
     expect((page.structuredContent as { tools: unknown[] }).tools).toHaveLength(5);
-    expect(JSON.stringify(page).length, task).toBeLessThanOrEqual(2_560);
+    expect(Buffer.byteLength(JSON.stringify(page)), task).toBeLessThanOrEqual(2_560);
   }
 });
