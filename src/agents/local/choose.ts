@@ -1,3 +1,4 @@
+import { isDeprecated } from "../../ranking/document.ts";
 import { maskValues } from "../../ranking/values.ts";
 import { type VerbClass, verbClassesOf } from "../../ranking/verbs.ts";
 import { splitRuns, wordsOf } from "../../ranking/words.ts";
@@ -122,7 +123,7 @@ function isContrary(verbs: readonly VerbClass[], tool: ScoredTool): boolean {
 function placeOf(choice: Choice<ScoredTool>): number {
   if (choice.isNamed) return 0;
   if (choice.isContrary) return 9;
-  if (isDeprecated(choice.tool) || choice.leftOver.length > 0) return 8;
+  if (isDeprecated(choice.tool.description) || choice.leftOver.length > 0) return 8;
   if (choice.filling.missing.length > 0) return 7;
   if (!isComplete(choice)) return 6;
   if (!choice.isCovered) return 5;
@@ -221,11 +222,6 @@ function findName(
   const first = find(bare, "i");
   return quoted ?? (first && text.slice(0, first.start).trim() === "" ? first : undefined);
 }
-
-const isDeprecated = ({ description }: ScoredTool): boolean =>
-  /\bDEPRECATED\b|(?:^|[.!([]\s*)deprecated\b|\b(?:tool|function|method) is deprecated\b/i.test(
-    description,
-  );
 
 /** Words that ask for something and do not say what. */
 const askingWords = new Set(
