@@ -91,6 +91,26 @@ async function ask(agent: Agent, task: string): Promise<JsonObject> {
 const files = "file_management_agent";
 const code = "code_hosting_agent";
 
+// Before the tasks that run: calls that went well would decide between tools that fit alike.
+test.each<[agent: Agent, task: string, why: RegExp, best?: string]>([
+  [files, "what files are in src?", /path/, "filesystem__list_directory"],
+  [files, "find all .ts files in src", /path and pattern/, "filesystem__search_files"],
+  [files, "how big is README.md?", /ignore "big"/, "filesystem__get_file_info"],
+  // None can.
+  [files, "delete notes.txt", /no tool here clearly fits/],
+  [files, "list folders I can access", /ignore/, "filesystem__list_allowed_directories"],
+  ["notes_agent", "what do you remember about Ana?", /clearly fits/, "memory__search_nodes"],
+  ["slack_agent", "post hello to #general", /channel_id/, "slack__slack_post_message"],
+  ["maps_agent", "where is the Eiffel Tower?", /clearly fits/, "maps__maps_geocode"],
+])("%s, %s: handed back, because %s", async (agent, task, reason, best) => {
+  const { stopped_because: stopped, steps, why, next } = await ask(agent, task);
+  expect(steps).toEqual([]);
+  expect(stopped).toBe("not sure");
+  expect(why).toMatch(reason);
+  const [first] = (next ?? []) as readonly JsonObject[];
+  expect(first?.tool).toBe(best);
+});
+
 test.each<[agent: Agent, task: string, tool: string, args: JsonObject, answer?: string]>([
   [
     files,
@@ -166,25 +186,6 @@ test.each<[agent: Agent, task: string, tool: string, args: JsonObject, answer?: 
     expect.objectContaining({ tool, arguments: expect.objectContaining(args), outcome: "ok" }),
   ]);
   expect(answer).toBe(said);
-});
-
-test.each<[agent: Agent, task: string, why: RegExp, best?: string]>([
-  [files, "what files are in src?", /path/, "filesystem__list_directory"],
-  [files, "find all .ts files in src", /path and pattern/, "filesystem__search_files"],
-  [files, "how big is README.md?", /ignore "big"/, "filesystem__get_file_info"],
-  // None can.
-  [files, "delete notes.txt", /no tool here clearly fits/],
-  [files, "list folders I can access", /ignore/, "filesystem__list_allowed_directories"],
-  ["notes_agent", "what do you remember about Ana?", /clearly fits/, "memory__search_nodes"],
-  ["slack_agent", "post hello to #general", /channel_id/, "slack__slack_post_message"],
-  ["maps_agent", "where is the Eiffel Tower?", /clearly fits/, "maps__maps_geocode"],
-])("%s, %s: handed back, because %s", async (agent, task, reason, best) => {
-  const { stopped_because: stopped, steps, why, next } = await ask(agent, task);
-  expect(steps).toEqual([]);
-  expect(stopped).toBe("not sure");
-  expect(why).toMatch(reason);
-  const [first] = (next ?? []) as readonly JsonObject[];
-  expect(first?.tool).toBe(best);
 });
 
 test("a page of five of published tools takes at most 2.5 KB, text and data together", async () => {
