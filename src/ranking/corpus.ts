@@ -1,4 +1,4 @@
-import { type Document, readDocuments, type ToolkitText } from "./document.ts";
+import { type Document, isDeprecated, readDocuments, type ToolkitText } from "./document.ts";
 import { compilePostings, countWords, type DocumentCounts, type Postings } from "./postings.ts";
 import { signsOf } from "./signs.ts";
 import { embed, type Vectors, weighWords } from "./vectors.ts";
@@ -53,6 +53,7 @@ export interface CorpusEntry {
   readonly plainNames: readonly string[];
   /** The kind of work that the name of each tool says first. */
   readonly verbs: readonly (VerbClass | undefined)[];
+  readonly deprecated: readonly boolean[];
   readonly documents: readonly DocumentCounts[];
   /** One normalised row for each tool, empty without vectors. Part of the snapshot's matrix once there is one. */
   matrix: Float32Array;
@@ -125,6 +126,7 @@ function* createEntry(
     tools: tools.map(({ name }) => name),
     plainNames: documents.map(({ name }) => name.join(" ")),
     verbs: tools.map(({ name }) => verbClassesOf(splitRuns(name))[0]),
+    deprecated: tools.map(({ description }) => isDeprecated(description)),
     documents: counted,
     matrix,
     first: 0,

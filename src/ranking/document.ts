@@ -39,6 +39,12 @@ export const fields = Object.keys(fieldWeights) as readonly Field[];
 /** A tool as words, by field. */
 export type Document = Readonly<Record<Field, readonly string[]>>;
 
+/** True if the author says that another tool replaces it. */
+export const isDeprecated = (description = ""): boolean =>
+  /\bDEPRECATED\b|(?:^|[.!([]\s*)deprecated\b|\b(?:tool|function|method) is deprecated\b/i.test(
+    description,
+  );
+
 /** One document for each tool, in the order of the tools. */
 export function documentsOf(toolkit: ToolkitText): Document[] {
   return [...readDocuments(toolkit)];

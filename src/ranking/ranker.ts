@@ -134,7 +134,8 @@ function rerank(
         rerankWeights.matched * matched +
         rerankWeights.name * name +
         rerankWeights.description * description +
-        agreementOf(verbs, document, snapshot),
+        agreementOf(verbs, document, snapshot) -
+        malusOf(document, snapshot),
     };
   });
   adjustByToolkit(scored, snapshot, scores.terms.length >= priorTermsMin);
@@ -186,6 +187,14 @@ function agreementOf(
   if (own === undefined || verbs.length === 0) return 0;
   return verbs.includes(own) ? agreementWeight : -agreementWeight;
 }
+
+/** A tool that is deprecated comes after the one that replaces it, which is like it. */
+function malusOf(document: number, snapshot: CorpusSnapshot): number {
+  const { entry, at } = snapshot.locate(document);
+  return entry.deprecated[at] ? deprecatedMalus : 0;
+}
+
+const deprecatedMalus = 0.5;
 
 interface Representative extends Candidate {
   /** Full names of the duplicates. */

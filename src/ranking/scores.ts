@@ -81,8 +81,7 @@ function readQuery(
   let corrections = 0;
   const terms: Term[] = [];
   const places = new Map<string, number>();
-  const spellings = spellingsOf(query);
-  for (const [stem, written] of [...spellings, ...compoundsOf(spellings, vocabulary)]) {
+  for (const [stem, written] of spellingsOf(query)) {
     if (terms.length === termsMax) break;
     const isKnown = vocabulary.find(stem) !== undefined;
     const word =
@@ -103,23 +102,6 @@ function readQuery(
   ]);
   return { terms, clauses };
 }
-
-/** Neighbours that tools write as one word: "zip code" is also "zipcode". */
-function compoundsOf(
-  spellings: ReadonlyMap<string, string>,
-  vocabulary: CorpusSnapshot["vocabulary"],
-): [word: string, written: string][] {
-  const words = [...spellings];
-  return words.flatMap(([word, written], at): [string, string][] => {
-    const [before = "", beforeWritten] = words[at - 1] ?? [];
-    const joined = `${before}${word}`;
-    const isCompound = at > 0 && joined.length >= compoundLengthMin;
-    const isKnown = isCompound && vocabulary.find(joined) !== undefined;
-    return isKnown ? [[joined, `${beforeWritten} ${written}`]] : [];
-  });
-}
-
-const compoundLengthMin = 6;
 
 /** Undefined if no term, or every term, is a name. */
 function dropNames(query: string, terms: readonly Term[]): readonly Term[] | undefined {

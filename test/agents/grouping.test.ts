@@ -185,6 +185,18 @@ describe("when tools are added", () => {
     }
   });
 
+  test("a toolkit as large as a group gets its own, named after it, and a small one joins its like", () => {
+    const { toolkits: fleet } = readFleet("recorded-large");
+    const pick = (...ids: string[]) => fleet.filter(({ id }) => ids.includes(id));
+    const before = groupTools(pick("postgres", "filesystem", "slack", "jira"), { vectors });
+    const all = pick("postgres", "filesystem", "slack", "jira", "elasticsearch", "airtable");
+    const after = groupTools(all, { vectors, previous: before });
+    const home = homeOf(after);
+    expect(home.get("elasticsearch.search")).toBe(home.get("postgres.query"));
+    const own = after.filter(({ name }) => name === "airtable");
+    expect(grouped(own)).toEqual(namesIn(pick("airtable")));
+  });
+
   test("a new tool joins its toolkit, and a removed one disappears", () => {
     const before = groupTools(toolkits, { vectors, count: 3 });
     const changed = toolkits.map((each) =>

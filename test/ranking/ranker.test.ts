@@ -71,12 +71,6 @@ describe("finding", () => {
     expect(plain?.reasons).toMatchObject({ likeness: 0, vectorShare: 0 });
   });
 
-  test("two words of the task are found where a tool writes them as one", () => {
-    const tools = ["lookup_zipcode", "lookup_plate"].map((name) => ({ name }));
-    const found = rankerOf([{ id: "rows", tools }], false).rank("the zip code please").items;
-    expect(found).toMatchObject([{ tool: "lookup_zipcode", words: ["zip code"] }]);
-  });
-
   test("enum values of a parameter are found", () => {
     expect(names("what was closed or merged", { limit: 2 })).toContain("github.list_pull_requests");
   });

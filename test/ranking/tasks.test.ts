@@ -60,6 +60,19 @@ test.each([
   expect(find(task).filter((name) => wanted.includes(name))).not.toEqual([]);
 });
 
+test("a deprecated tool comes after the one that replaces it", () => {
+  const filesystem = fleet.filter(({ id }) => id === "filesystem");
+  const [tools = []] = filesystem.map((each) => each.tools);
+  const marked = tools.map((tool) =>
+    tool.name === "read_file"
+      ? { ...tool, description: `${tool.description} DEPRECATED: Use read_text_file instead.` }
+      : tool,
+  );
+  const found = find("read the file docs/plan.md", rankerOf([{ id: "files", tools: marked }]));
+  expect(found).toContain("files.read_file");
+  expect(found.indexOf("files.read_text_file")).toBeLessThan(found.indexOf("files.read_file"));
+});
+
 const text = { type: "string" };
 const foreign = rankerOf([
   ...fleet,

@@ -65,30 +65,40 @@ test("detail full brings the whole schema", async () => {
   ]);
 });
 
-test("a page of five long tools takes at most 2.5 KB, and names what each tool requires", async () => {
-  const schema = {
-    type: "object",
-    properties: Object.fromEntries(
-      Array.from({ length: 40 }, (_, at) => [`optional_field_${at}`, { type: "string" }]).concat([
-        ["station", { type: "string" }],
-      ]),
-    ),
-    required: ["station"],
-  };
-  const description = `Shows the weather forecast. ${"It has a lot to say about itself. ".repeat(20)}`;
-  const tools = Array.from({ length: 8 }, (_, at): Tool => {
-    return { name: `forecast_${at}`, description, inputSchema: schema };
-  });
-  const toolkit: Toolkit = { ...createToolkit("stations", {}), list: async () => tools };
-  await using hall = await startHall({ toolkits: [toolkit] });
-  const page = await hall
-    .connect()
-    .result("tools/call", modern({ name: "find_tools", arguments: { task: "weather forecast" } }));
-  const text = String((page.content as JsonObject[])[0]?.text);
-  expect(JSON.stringify(page).length).toBeLessThanOrEqual(2_560);
-  expect(text.match(/stations__forecast_\d\(station: string, .* …\)/g)).toHaveLength(5);
-  expect(text.match(/Shows the weather forecast\./g)).toHaveLength(5);
-});
+test.each([
+  ["It has a lot to say about itself. ", 40],
+  ["查询一个城市今天和未来七天的天气预报，", 0],
+])(
+  "a page of five long tools takes at most 2.5 KB, and names what each tool requires: %s",
+  async (detail, optional) => {
+    const schema = {
+      type: "object",
+      properties: Object.fromEntries(
+        Array.from({ length: optional }, (_, at) => [
+          `optional_field_${at}`,
+          { type: "string" },
+        ]).concat([["station", { type: "string" }]]),
+      ),
+      required: ["station"],
+    };
+    const description = `Shows the weather forecast. ${detail.repeat(20)}`;
+    const tools = Array.from({ length: 8 }, (_, at): Tool => {
+      return { name: `forecast_${at}`, description, inputSchema: schema };
+    });
+    const toolkit: Toolkit = { ...createToolkit("stations", {}), list: async () => tools };
+    await using hall = await startHall({ toolkits: [toolkit] });
+    const page = await hall
+      .connect()
+      .result(
+        "tools/call",
+        modern({ name: "find_tools", arguments: { task: "weather forecast" } }),
+      );
+    const text = String((page.content as JsonObject[])[0]?.text);
+    expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThanOrEqual(2_560);
+    expect(text.match(/stations__forecast_\d\(station: string(?:, .* …)?\)/g)).toHaveLength(5);
+    expect(text.match(/Shows the weather forecast\./g)).toHaveLength(5);
+  },
+);
 
 test("a search without a match says so, and names the nearest tools as such", async () => {
   await using hall = await startHall({ toolkits: createShop() });

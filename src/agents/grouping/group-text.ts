@@ -106,11 +106,14 @@ type Found = Domain & { readonly isMain: boolean; readonly covers: boolean };
 const foundMax = 3;
 /** A sample of a large group is enough. */
 const votersMax = 300;
-/** Shares of the votes that a domain needs: to be mentioned, to be in the name beside the first, to be its only name, and to describe a single toolkit. */
-const shares = { named: 0.15, besideFirst: 0.5, covers: 0.6, alone: 0.3 };
+/**
+ * Shares of the votes that a domain needs: to be mentioned, to be in the name beside the first, to be its only name, and
+ * to describe a single toolkit; and the share of the tools with which a toolkit or a topic gives the name alone.
+ */
+const shares = { named: 0.15, besideFirst: 0.5, covers: 0.6, alone: 0.3, fills: 0.8, most: 0.5 };
 
 /** Weight of what the server's name says. */
-const serverNameWeight = 0.3;
+const serverNameWeight = 0.5;
 /** Weight of a tool's siblings: `create_page` of a notebook is about notes. */
 const siblingsShare = 1;
 
@@ -172,7 +175,7 @@ function productName(
   if (readServerName(id)?.product === undefined || others.length > 0) return undefined;
   const name = toName(shortId(id));
   const topics = topicsOf(only === undefined ? [] : [only], groups);
-  const wishes = [...topics.map((topic) => `${name}_${topic}`), name];
+  const wishes = [...topics.map(({ topic }) => `${name}_${topic}`), name];
   return wishes.find((wish) => isNameable.test(wish) && !taken.has(wish));
 }
 
@@ -180,7 +183,7 @@ function productName(
 function topicsOf(
   [only, ...others]: readonly (readonly Member[])[],
   groups: readonly (readonly (readonly Member[])[])[],
-): readonly string[] {
+): readonly Topic[] {
   if (only === undefined || others.length > 0) return [];
   const elsewhere = groups
     .flat()
@@ -189,16 +192,22 @@ function topicsOf(
   return elsewhere.length === 0 ? [] : findTopics(only, elsewhere);
 }
 
+interface Topic {
+  readonly topic: string;
+  /** Of the tools. */
+  readonly share: number;
+}
+
 const topicShareMin = 0.3;
 /** "pull requests" says more than "pulls", even if it is a little rarer. */
 const weightOf = ({ noun, score }: { readonly noun: string; readonly score: number }): number =>
   score * (noun.includes("_") ? 1.5 : 1);
 
 /** Nouns that many of the tools have in their names and few of the others, the most telling first: `issues`, `pull_requests`. */
-function findTopics(members: readonly Member[], others: readonly Member[]): string[] {
+function findTopics(members: readonly Member[], others: readonly Member[]): Topic[] {
   const shareOf = (noun: string, among: readonly Member[]): number =>
-    among.filter(({ name }) => nounsOf(name).includes(noun)).length / among.length;
-  const nouns = [...new Set(members.flatMap(({ name }) => nounsOf(name)))];
+    among.filter((member) => nounsOf(member).includes(noun)).length / among.length;
+  const nouns = [...new Set(members.flatMap(nounsOf))];
   return nouns
     .map((noun) => ({
       noun,
@@ -207,22 +216,21 @@ function findTopics(members: readonly Member[], others: readonly Member[]): stri
     }))
     .filter(({ share, score }) => share >= topicShareMin && score > 0)
     .sort((a, b) => weightOf(b) - weightOf(a) || b.noun.length - a.noun.length)
-    .map(({ noun }) => (uncounted.has(noun) ? noun : pluralOf(noun)));
+    .map(({ noun, share }) => ({ topic: uncounted.has(noun) ? noun : pluralOf(noun), share }));
 }
 
-/** The nouns of a tool's name, alone and with the noun that follows: neither verbs nor the product. */
-function nounsOf(name: string): readonly string[] {
-  const isNoun = (word: string): boolean =>
-    word.length > 2 &&
-    verbClassesOf([word]).length === 0 &&
-    readServerName(word)?.product === undefined;
-  const nouns = splitRuns(name).map((word) =>
-    isNoun(word) ? word.replace(/ies$/, "y").replace(/(?<=[^s])s$/, "") : "",
-  );
-  return nouns.flatMap((noun, at) => {
-    if (noun === "" || vague.has(noun)) return [];
-    const next = nouns[at + 1] ?? "";
-    return next === "" ? [noun] : [noun, `${noun}_${next}`];
+/** The nouns of a tool's name, alone and with the noun that follows: neither verbs nor products, but `helm_chart`. */
+function nounsOf({ name, toolkit }: Member): readonly string[] {
+  const own = splitRuns(toolkit);
+  const words = splitRuns(name).map((word) => {
+    const isNoun = word.length > 2 && verbClassesOf([word]).length === 0 && !own.includes(word);
+    return isNoun ? word.replace(/ies$/, "y").replace(/(?<=[^s])s$/, "") : "";
+  });
+  return words.flatMap((word, at) => {
+    const next = words[at + 1] ?? "";
+    const isTopic = !vague.has(word) && readServerName(word)?.product === undefined;
+    if (word === "") return [];
+    return [...(isTopic ? [word] : []), ...(next === "" ? [] : [`${word}_${next}`])];
   });
 }
 
@@ -230,7 +238,7 @@ function nounsOf(name: string): readonly string[] {
 function findName(
   found: readonly Found[],
   toolkits: readonly (readonly Member[])[],
-  { taken, topics }: { readonly taken: ReadonlySet<string>; readonly topics: readonly string[] },
+  { taken, topics }: { readonly taken: ReadonlySet<string>; readonly topics: readonly Topic[] },
 ): string {
   const [first, ...others] = [...found].sort((a, b) => Number(b.isMain) - Number(a.isMain));
   const ids = toolkits.map(([member]) => toName(shortId(member?.toolkit ?? "")));
@@ -240,14 +248,18 @@ function findName(
   const wishes = [
     ...(others[0]?.isMain && !first?.covers ? beside(shorts.slice(0, 1)) : []),
     ...(first === undefined ? [] : [first.name]),
-    ...topics.map((topic) => `${ids[0]}_${topic}`),
+    ...topics.flatMap(({ topic, share }) =>
+      share < shares.most && first !== undefined ? beside([topic]) : [`${ids[0]}_${topic}`],
+    ),
     ...(isFilledByFirst(toolkits) ? ids.slice(0, 1) : []),
     ...beside(shorts),
     ids.slice(0, 2).join("_and_"),
     ...beside(ids),
     ...ids,
   ];
-  const free = wishes.find((wish) => isNameable.test(wish) && !taken.has(wish));
+  const isTaken = (wish: string): boolean =>
+    taken.has(wish) || taken.has(wish.split("_and_").reverse().join("_and_"));
+  const free = wishes.find((wish) => isNameable.test(wish) && !isTaken(wish));
   if (free !== undefined) return free;
   const stem = first?.name ?? "tools";
   let number = first === undefined ? 1 : 2;
@@ -255,9 +267,9 @@ function findName(
   return `${stem}_${number}`;
 }
 
-/** True if most tools are of the largest toolkit. */
+/** True if nearly all tools are of the largest toolkit. */
 function isFilledByFirst(toolkits: readonly (readonly Member[])[]): boolean {
-  return (toolkits[0]?.length ?? 0) >= shares.covers * toolkits.flat().length;
+  return (toolkits[0]?.length ?? 0) >= shares.fills * toolkits.flat().length;
 }
 
 const isNameable = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$(?<=^.{3,48})/;

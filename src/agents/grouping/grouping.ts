@@ -99,7 +99,7 @@ function partition(snapshot: CorpusSnapshot, count: number): Part[] {
         profiles,
         // A few large groups must mix domains. There the words of the tools route tasks better than the names
         // of their servers.
-        units.map((documents) => (isMany(total) ? undefined : domainOf(documents, snapshot))),
+        units.map((documents) => (isMany(total) ? {} : evidenceOf(documents, snapshot))),
       ),
     },
     {
@@ -155,13 +155,14 @@ const domainWeight = 0.3;
 
 function likenessMatrix(
   profiles: readonly TextProfile[],
-  domains: readonly (string | undefined)[],
+  evidence: readonly Evidence[],
 ): Float32Array {
   const matrix = new Float32Array(profiles.length ** 2);
   profiles.forEach((a, i) => {
     for (let j = i; j < profiles.length; j++) {
       const value =
-        likenessOf(a, profiles[j] as TextProfile) + domainEvidence(domains[i], domains[j]);
+        likenessOf(a, profiles[j] as TextProfile) +
+        weigh(evidence[i] as Evidence, evidence[j] as Evidence);
       matrix[i * profiles.length + j] = value;
       matrix[j * profiles.length + i] = value;
     }
@@ -239,14 +240,14 @@ function join(
   snapshot: CorpusSnapshot,
 ): void {
   const profile = profileOf(documents, snapshot);
-  const domain = domainOf(documents, snapshot);
+  const evidence = evidenceOf(documents, snapshot);
   const ranked = parts
     .map((part, at) => ({
       part,
       at,
       likeness:
         likenessOf(profile, profileOf(part.documents, snapshot)) +
-        domainEvidence(domain, domainOf(part.documents, snapshot)),
+        weigh(evidence, evidenceOf(part.documents, snapshot)),
     }))
     .sort((a, b) => b.likeness - a.likeness || a.at - b.at);
   // Up to 500 tools a group never passes its limit, even if that takes more than 25 groups.
@@ -260,13 +261,30 @@ function join(
   else parts.push({ documents });
 }
 
-/** The domain that the name of the first toolkit says. */
-function domainOf([first]: readonly number[], snapshot: CorpusSnapshot): string | undefined {
-  return first === undefined ? undefined : readServerName(snapshot.locate(first).entry.id)?.domain;
+/** What the toolkits of some tools say of their place. */
+interface Evidence {
+  /** Said by the name of the first toolkit. */
+  readonly domain?: string | undefined;
+  /** A toolkit that is as large as a group, or larger. */
+  readonly large?: string | undefined;
 }
 
-/** Two products of one domain belong together, those of two domains do not. */
-function domainEvidence(one: string | undefined, other: string | undefined): number {
-  if (one === undefined || other === undefined) return 0;
-  return one === other ? domainWeight : -domainWeight;
+function evidenceOf(documents: readonly number[], snapshot: CorpusSnapshot): Evidence {
+  const entries = documents.map((document) => snapshot.locate(document).entry);
+  return {
+    domain: entries[0] && readServerName(entries[0].id)?.domain,
+    large: entries.find(({ tools }) => tools.length >= groupSize.usual)?.id,
+  };
+}
+
+const aloofWeight = 0.3;
+
+/**
+ * Two products of one domain belong together, those of two domains do not. A toolkit as large as a group has its
+ * own, as long as there are not too many groups.
+ */
+function weigh(one: Evidence, other: Evidence): number {
+  const aloof = one.large === other.large ? 0 : -aloofWeight;
+  if (one.domain === undefined || other.domain === undefined) return aloof;
+  return aloof + (one.domain === other.domain ? domainWeight : -domainWeight);
 }

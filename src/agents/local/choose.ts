@@ -1,3 +1,4 @@
+import { isDeprecated } from "../../ranking/document.ts";
 import { maskValues } from "../../ranking/values.ts";
 import { type VerbClass, verbClassesOf } from "../../ranking/verbs.ts";
 import { splitRuns, wordsOf } from "../../ranking/words.ts";
@@ -66,17 +67,25 @@ export function chooseTools<Tool extends ScoredTool>(
       isCovered: words.every((word) => stems.has(word)),
       isCoveredByAgent: !words.every((word) => own.has(word)),
       isGeneral: words.every((word) => searchStems.has(word)),
-      isContrary: isContrary(verbs, bareName(tool)),
+      isContrary: isContrary(verbs, tool),
     };
   });
   return choices
     .filter((choice) => choice.tool.score > 0 || choice.isNamed || isStatedOutright(choice))
-    .sort((a, b) => placeOf(a) - placeOf(b) || b.tool.score - a.tool.score);
+    .sort(
+      (a, b) =>
+        placeOf(a) - placeOf(b) ||
+        Number(isSpokenOf(b)) - Number(isSpokenOf(a)) ||
+        b.tool.score - a.tool.score,
+    );
 }
+
+const isSpokenOf = ({ isCovered, isGeneral }: Choice<ScoredTool>): boolean =>
+  isCovered && !isGeneral;
 
 /**
  * The stems of a step and of what its words imply: README.md is a text file, "find" means search, "show" a file
- * means read it, and a question means "get".
+ * means read it, "what files are in" a folder means list it, and a question means "get".
  */
 function stemsOf(step: string): Set<string> {
   const stems = new Set(wordsOf(`${step} ${maskValues(step)}`));
@@ -88,7 +97,10 @@ function stemsOf(step: string): Set<string> {
     if (!/\.(?:png|jpe?g|gif|webp|mp3|wav|mp4|pdf|zip)\b/i.test(step)) add(wordsOf("text"));
     if (/\b(?:show|open|view|display|print|cat|contents?|what(?:'s| is) in)\b/i.test(step))
       add(wordsOf("read"));
+    if (/\bhow (?:big|large|old)\b/i.test(step)) add(wordsOf("info"));
   }
+  if (/\b(?:what|which) (?:files|folders|directories)\b.*\bin\b/i.test(step))
+    add(wordsOf("list directory"));
   if (isHere.test(step)) add(wordsOf("directory"));
   // "What is the weather in Oslo?" asks to get it.
   const [verb] = verbClassesOf(splitRuns(maskValues(step)));
@@ -96,8 +108,12 @@ function stemsOf(step: string): Set<string> {
   return stems;
 }
 
-function isContrary(verbs: readonly VerbClass[], toolName: string): boolean {
-  const [own] = verbClassesOf(splitRuns(toolName));
+/** A tool whose name has no verb does what its description says first. */
+function isContrary(verbs: readonly VerbClass[], tool: ScoredTool): boolean {
+  const [own] = verbClassesOf([
+    ...splitRuns(bareName(tool)),
+    ...splitRuns(tool.description).slice(0, 1),
+  ]);
   const [asked] = verbs;
   return (
     own !== undefined && asked !== undefined && own !== asked && [own, asked].includes("remove")
@@ -107,7 +123,7 @@ function isContrary(verbs: readonly VerbClass[], toolName: string): boolean {
 function placeOf(choice: Choice<ScoredTool>): number {
   if (choice.isNamed) return 0;
   if (choice.isContrary) return 9;
-  if (isDeprecated(choice.tool) || choice.leftOver.length > 0) return 8;
+  if (isDeprecated(choice.tool.description) || choice.leftOver.length > 0) return 8;
   if (choice.filling.missing.length > 0) return 7;
   if (!isComplete(choice)) return 6;
   if (!choice.isCovered) return 5;
@@ -150,10 +166,10 @@ export function findDoubt(
   if (!first) return "no tool here fits it";
   if (condition !== undefined) return `"${condition}" needs judgement`;
 
-  const { tool, filling, leftOver, isNamed, isCovered } = first;
+  const { tool, filling, leftOver, isNamed, isCovered, isContrary } = first;
   const name = shownName(tool);
   if (isNamed && second?.isNamed) return `it names ${name} and ${shownName(second.tool)}`;
-  if (!fits && !isNamed && !isCovered && !isStatedOutright(first))
+  if (!isNamed && (isContrary || !(fits || isCovered || isStatedOutright(first))))
     return "no tool here clearly fits it";
   const unsure = filling.filled.filter(({ isSure }) => !isSure).map(({ name }) => name);
   if (filling.missing.length > 0) return `it does not give ${listWords(filling.missing)}`;
@@ -206,11 +222,6 @@ function findName(
   const first = find(bare, "i");
   return quoted ?? (first && text.slice(0, first.start).trim() === "" ? first : undefined);
 }
-
-const isDeprecated = ({ description }: ScoredTool): boolean =>
-  /\bDEPRECATED\b|(?:^|[.!([]\s*)deprecated\b|\b(?:tool|function|method) is deprecated\b/i.test(
-    description,
-  );
 
 /** Words that ask for something and do not say what. */
 const askingWords = new Set(

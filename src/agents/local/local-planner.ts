@@ -138,7 +138,7 @@ function describeHandBack(job: Job, handBack: HandBack): Conclusion {
     ...done.map(({ outcome, shown }) => `Result of ${shown}:\n${textOf(outcome)}`),
     shown.length === 0
       ? `None of the ${toolCount} tools fits${subject}. Try other words, one step at a time.`
-      : `Not run${subject}, because ${doubt}. ${fits ? "Best tools:" : "Nearest tools:"}`,
+      : `Not run${subject}, because ${doubt}. ${fits && !shown[0]?.isContrary ? "Best" : "Nearest"} tools:`,
     ...shown.map((choice, at) => describeChoice(choice, at + 1)),
     unavailable.length > 0
       ? `Not available now: ${unavailable.map((tool) => `${shownName(tool)} (${tool.unavailable})`).join("; ")}.`
@@ -166,7 +166,10 @@ function describeHandBack(job: Job, handBack: HandBack): Conclusion {
     stopped: "not sure",
     carried: carriedParts(done),
     details,
-    next: shown.map((choice) => callAdvice(choice, job.request)),
+    // Nobody who wants a file deleted should be told to write it.
+    next: shown
+      .filter(({ isContrary }) => !isContrary)
+      .map((choice) => callAdvice(choice, job.request)),
   };
 }
 

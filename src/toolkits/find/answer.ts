@@ -49,14 +49,14 @@ export function answerFinding(finding: Finding, options: FindAnswerOptions): Out
   const [whole, ...shorter] = widths;
   let answer = writeAnswer(finding, notes, whole, options);
   for (const width of options.detail === "full" ? [] : shorter) {
-    if (JSON.stringify(answer).length <= charactersPerTool * finding.found.length) break;
+    if (Buffer.byteLength(JSON.stringify(answer)) <= bytesPerTool * finding.found.length) break;
     answer = writeAnswer(finding, notes, width, options);
   }
   return answer;
 }
 
 /** A page of five tools takes at most 2.5 KB, text and data together. */
-const charactersPerTool = 512;
+const bytesPerTool = 512;
 
 /** The most characters of a tool's signature and description; the next ones if a page gets too long. */
 interface Width {
