@@ -270,6 +270,9 @@ class Gate {
 /** Gives each call its own deadline within the caller's, and fails on time even if the tool ignores it. */
 export const withDeadline = (defaultMs: number, nest: Nest): EndStage => ({
   begin(call, context) {
+    const { cancelReason } = context.scope;
+    // It was cancelled while it waited for a person or for its row: not every tool would notice.
+    if (cancelReason) throw cancelReason;
     const { tool, toolkit } = call.target;
     const ownMs = tool.facts?.timeoutMs ?? defaultMs;
     const timeoutMs =

@@ -20,6 +20,7 @@ export const recordCalls =
   (next) =>
   (call, context) => {
     const started = performance.now();
+    meter.begin();
     const keep = (ended: Ended): void => {
       const ms = performance.now() - started;
       store.calls.add(() => {
@@ -28,6 +29,7 @@ export const recordCalls =
         tell?.(row);
         return record === "full" ? { ...row, kept: keepWhole(call, ended) } : row;
       });
+      meter.end();
     };
     const fail = (error: unknown): never => {
       keep({ error });
@@ -46,6 +48,33 @@ export const recordCalls =
 /** Call counters since the hall opened. They only grow, as metrics collectors expect. */
 export class Meter {
   readonly #byTool = new Map<string, Metered>();
+  #running = 0;
+  #idle = (): void => {};
+
+  /** Calls that have begun and not ended. */
+  get running(): number {
+    return this.#running;
+  }
+
+  begin(): void {
+    this.#running++;
+  }
+
+  end(): void {
+    if (--this.#running === 0) this.#idle();
+  }
+
+  /** Resolves once no call runs, or after this long. */
+  async whenIdle(msMax: number): Promise<void> {
+    if (this.#running === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, msMax);
+      this.#idle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
 
   count({ toolkit, tool: fullName, code, outcome, ms, bytesIn, bytesOut }: CallRow): void {
     const tool = toolkit === null ? unknownName : fullName;

@@ -126,6 +126,8 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
       await registrations.close();
       await base.fleet.close();
       await base.registry.close();
+      // Calls end with what was closed, and leave a row and a span.
+      await base.meter.whenIdle(lastCallsMsMax);
       await tracing?.close();
       await base.store.close();
       if (options.trust)
@@ -135,6 +137,9 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     },
   };
 }
+
+/** A call may wait this long for a durable row. */
+const lastCallsMsMax = 2_500;
 
 type Base = Awaited<ReturnType<typeof openBase>>;
 

@@ -198,7 +198,13 @@ export class WriterThread {
   /** A thread that starts gets everything unconfirmed, so nothing is posted before. */
   #post(message: ToWriter): void {
     if (this.#thread.kind === "running") this.#thread.worker.postMessage(message);
-    else if (this.#thread.kind === "stopped") this.#start();
+    else if (this.#thread.kind === "stopped" && !this.#isClosing) this.#start();
+    else if (this.#isClosing && message.kind === "calls")
+      // A new thread would not know which rows are those of running calls, and would never be closed.
+      this.#options.log.error(
+        { store: this.#options.name },
+        "calls ended after the store was closed and are not recorded",
+      );
   }
 
   #start(): void {

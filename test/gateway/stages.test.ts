@@ -138,6 +138,14 @@ describe("rates", () => {
     expect(await countOk(stage, () => createCall(single), 30)).toBe(1);
   });
 
+  test("a single client with another limit has it", async () => {
+    const stage = open({ client, clients: { greedy: { perSecond: 1, burst: 2 } } }, new Clock());
+    const call = (name: string): ResolvedCall =>
+      createCall(kit("a", "upstream"), { quota: name, client: name });
+    expect(await countOk(stage, () => call("greedy"), 30)).toBe(2);
+    expect(await countOk(stage, () => call("other"), 30)).toBe(20);
+  });
+
   test("with any number of clients, the state kept for them is bounded", async () => {
     const stage = open({ client: { perSecond: 1, burst: 1 } }, new Clock());
     for (let i = 0; i < 10_001; i++)

@@ -8,7 +8,8 @@ import { createSockets, type SimSocket } from "./sim-socket.ts";
 export interface ClientLine {
   readonly isClosed: boolean;
   start(receiver: Receiver): void;
-  send(frame: string): void;
+  /** `message` is what the frame says. */
+  send(frame: string, message: JsonObject): void;
   close(): Promise<void>;
   /** Nothing arrives any more, and nobody is told. */
   cut(): void;
@@ -24,6 +25,11 @@ interface Exchange {
   lastEvent: string | undefined;
 }
 
+interface Posted {
+  readonly body: string;
+  readonly message: JsonObject;
+}
+
 /** Speaks Streamable HTTP for a client: a POST for each message, and resumed streams in a session. */
 export class HttpLine implements ClientLine {
   readonly #network: Network;
@@ -31,7 +37,7 @@ export class HttpLine implements ClientLine {
   readonly #token: string;
   readonly #exchanges = new Set<Exchange>();
   /** Until the session is open. */
-  #waiting: JsonObject[] | undefined;
+  #waiting: Posted[] | undefined;
   #session: string | undefined;
   #receiver: Receiver | undefined;
   #isClosed = false;
@@ -51,14 +57,14 @@ export class HttpLine implements ClientLine {
     this.#receiver = receiver;
   }
 
-  send(frame: string): void {
-    const message = JSON.parse(frame) as JsonObject;
+  send(body: string, message: JsonObject): void {
+    const posted = { body, message };
     if (message.method === "initialize") {
       this.#waiting = [];
-      this.#post(message);
-    } else if (this.#waiting) this.#waiting.push(message);
+      this.#post(posted);
+    } else if (this.#waiting) this.#waiting.push(posted);
     else if (this.#isWithdrawn(message)) return;
-    else this.#post(message);
+    else this.#post(posted);
   }
 
   async close(): Promise<void> {
@@ -91,12 +97,10 @@ export class HttpLine implements ClientLine {
     return true;
   }
 
-  #post(message: JsonObject): void {
-    const { method, id, params } = message;
+  #post({ body, message: { method, id, params } }: Posted): void {
     const isRequest = method !== undefined && id !== undefined;
     const isModern = isObject(params) && isObject(params._meta) && this.#session === undefined;
     const name = isObject(params) && method === "tools/call" ? params.name : undefined;
-    const body = JSON.stringify(message);
     this.#open("POST", isRequest ? id : undefined, body, {
       ...(isModern
         ? {
@@ -155,8 +159,8 @@ export class HttpLine implements ClientLine {
       if (head && !head.isStream) this.#takeBody(exchange, head, text);
       else if (!exchange.isAnswered && exchange.lastEvent !== undefined)
         this.#network.time.after(1_000, () => this.#resume(exchange));
-      // The connection of `initialize` broke: without a session, nothing that waits can be sent.
-      else if (this.#waiting && !this.#isClosed && !this.#isCut) void this.close();
+      // `initialize` was refused, or its connection broke: without a session, nothing that waits can be sent.
+      if (this.#waiting && !this.#isClosed && !this.#isCut) void this.close();
     });
   }
 
@@ -166,7 +170,7 @@ export class HttpLine implements ClientLine {
     this.#waiting = undefined;
     // Messages that the client sent meanwhile.
     this.#network.time.after(0, () => {
-      for (const message of waiting) this.#post(message);
+      for (const posted of waiting) this.#post(posted);
     });
   }
 

@@ -35,6 +35,8 @@ export class LineEnd implements Channel {
   /** Requests whose cancellation this end has read: it must not answer them any more. */
   readonly #cancelled = new Set<unknown>();
   #answeredLate: ((id: unknown) => void) | undefined;
+  /** Called before each frame that this end sends. */
+  sending: (() => void) | undefined;
 
   constructor(network: Network) {
     this.#network = network;
@@ -56,6 +58,7 @@ export class LineEnd implements Channel {
   }
 
   send(frame: string): void {
+    this.sending?.();
     if (this.#isClosed || this.#isCut) return;
     if (this.#cancelled.size > 0) {
       const { id, method } = JSON.parse(frame) as JsonObject;

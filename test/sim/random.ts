@@ -29,12 +29,28 @@ export class Random {
 
   /** One of the names, by weight. */
   weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
-    const entries = Object.entries<number>(weights) as [Name, number][];
-    let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);
+    const { entries, sum } = readWeights(weights);
+    let left = this.next() * sum;
     for (const [name, weight] of entries) {
       left -= weight;
-      if (left < 0) return name;
+      if (left < 0) return name as Name;
     }
     return entries[entries.length - 1]?.[0] as Name;
   }
+}
+
+type Weights = Readonly<Record<string, number>>;
+const known = new WeakMap<
+  Weights,
+  { readonly entries: readonly [string, number][]; readonly sum: number }
+>();
+
+function readWeights(weights: Weights) {
+  let read = known.get(weights);
+  if (!read) {
+    const entries = Object.entries(weights);
+    read = { entries, sum: entries.reduce((sum, [, weight]) => sum + weight, 0) };
+    known.set(weights, read);
+  }
+  return read;
 }

@@ -16,7 +16,10 @@ interface Sent {
   readonly client: SimClient;
   readonly tool: string;
   readonly at: number;
-  isApproved: boolean;
+  /** How often a person has said yes. */
+  approvals: number;
+  /** How often the client has sent it again. */
+  repeats: number;
   runs: number;
 }
 
@@ -30,11 +33,16 @@ export class Rules implements ClientWitness, Omit<Witness, "connected"> {
   readonly #sent = new Map<string, Sent>();
   readonly #revoked = new Map<SimClient, number>();
 
-  constructor(scene: () => Scene) {
+  readonly #isTraced: boolean;
+
+  constructor(scene: () => Scene, isTraced: boolean) {
     this.#scene = scene;
+    this.#isTraced = isTraced;
   }
 
-  note(text: string): void {
+  note(said: string | (() => string)): void {
+    if (!this.#isTraced) return;
+    const text = typeof said === "string" ? said : said();
     this.trace.push(`${(this.#scene().time.now / 1_000).toFixed(3)} ${text}`);
   }
 
@@ -47,18 +55,23 @@ export class Rules implements ClientWitness, Omit<Witness, "connected"> {
   begin(client: SimClient, tool: string): string {
     const nonce = `n${++this.calls}`;
     const at = this.#scene().time.now;
-    this.#sent.set(nonce, { client, tool, at, isApproved: false, runs: 0 });
+    this.#sent.set(nonce, { client, tool, at, approvals: 0, repeats: 0, runs: 0 });
     return nonce;
   }
 
   sent(client: SimClient, { id, method, nonce }: SentRequest): void {
-    this.note(`${client.name} sends ${method} ${id} ${nonce ?? ""}`);
+    this.note(() => `${client.name} sends ${method} ${id} ${nonce ?? ""}`);
+  }
+
+  repeated(nonce: string): void {
+    const sent = this.#sent.get(nonce);
+    if (sent) sent.repeats++;
   }
 
   approved(nonce: string, decision: string): void {
     const sent = this.#sent.get(nonce);
     if (!sent) return;
-    sent.isApproved = true;
+    sent.approvals++;
     if (decision === "hall") this.#scene().ledger.trustedWhileRunning(sent.tool);
   }
 
@@ -77,7 +90,7 @@ export class Rules implements ClientWitness, Omit<Witness, "connected"> {
       return;
     }
 
-    this.note(`${server} runs ${tool} ${name}`);
+    this.note(() => `${server} runs ${tool} ${name}`);
     if (sent.tool !== `${server}.${tool}`)
       this.broken(`${name} was sent to ${sent.tool} and reached ${server}.${tool}`);
     if (sent.at > (this.#revoked.get(sent.client) ?? Number.POSITIVE_INFINITY))
@@ -85,9 +98,9 @@ export class Rules implements ClientWitness, Omit<Witness, "connected"> {
     if (tool !== "wipe") return;
 
     sent.runs++;
-    if (sent.runs > 1) this.broken(`${name} was run ${sent.runs} times`);
-    if (!sent.isApproved && !this.#scene().ledger.wasGranted(sent.tool, sent.at))
-      this.broken(`${name} ran without approval`);
+    if (sent.runs > 1 + sent.repeats) this.broken(`${name} was run ${sent.runs} times`);
+    if (sent.runs > sent.approvals && !this.#scene().ledger.wasGranted(sent.tool, sent.at))
+      this.broken(`${name} ran ${sent.runs} times with ${sent.approvals} approvals`);
     void this.#checkDurable(name);
   }
 
@@ -101,9 +114,12 @@ export class Rules implements ClientWitness, Omit<Witness, "connected"> {
     }
   }
 
-  answered(client: SimClient, request: SentRequest, message: JsonObject): void {
-    const text = JSON.stringify(message);
-    this.note(`${client.name} hears ${request.id}: ${summarise(message)}`);
+  answered(
+    client: SimClient,
+    request: SentRequest,
+    { message, text }: { readonly message: JsonObject; readonly text: string },
+  ): void {
+    this.note(() => `${client.name} hears ${request.id}: ${summarise(message)}`);
     if (request.answers > 1)
       this.broken(`${client.name} got ${request.answers} answers to ${request.id}`);
     if (text.includes(unreviewedText)) this.broken(`${client.name} read unreviewed text`);

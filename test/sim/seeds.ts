@@ -46,7 +46,7 @@ async function report(seed: number, plan: readonly Action[]): Promise<never> {
     attempts++;
     return attempts <= attemptsMax && (await simulate(seed, part)).faults.length > 0;
   });
-  const { faults, trace } = await simulate(seed, short);
+  const { faults, trace } = await simulate(seed, short, true);
   throw new Error(
     [`seed ${seed}: ${faults.join("; ")}`, JSON.stringify(short), ...trace].join("\n"),
   );

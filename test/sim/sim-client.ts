@@ -7,7 +7,14 @@ import type { Era } from "./sim-server.ts";
 /** Receives the reports of a simulated client and checks them. */
 export interface ClientWitness {
   sent(client: SimClient, request: SentRequest): void;
-  answered(client: SimClient, request: SentRequest, message: JsonObject): void;
+  /** `text` is the message as it arrived. */
+  answered(
+    client: SimClient,
+    request: SentRequest,
+    answer: { readonly message: JsonObject; readonly text: string },
+  ): void;
+  /** The client has sent the call with this nonce once more. */
+  repeated(nonce: string): void;
   /** The person behind the client has approved the call with this nonce. */
   approved(nonce: string, decision: string): void;
   broken(text: string): void;
@@ -41,7 +48,7 @@ export class SimClient {
     this.#network = network;
     this.#witness = witness;
     line.start({
-      frame: (bytes) => this.#receive(JSON.parse(bytes.toString())),
+      frame: (bytes) => this.#receive(bytes.toString()),
       oversize() {},
       drained() {},
       ended() {},
@@ -78,7 +85,12 @@ export class SimClient {
     if (open.length === 0) return;
     const request = this.#network.random.pick(open);
     request.isCancelled = true;
-    this.#send({ method: "notifications/cancelled", params: { requestId: request.id } });
+    const cancelled = {
+      method: "notifications/cancelled",
+      params: { requestId: request.id },
+    };
+    this.#send(cancelled);
+    if (this.#network.random.isTrue(0.2)) this.#send(cancelled);
   }
 
   /** The connection of a request broke: an answer may come if the client can ask for it again. */
@@ -93,10 +105,13 @@ export class SimClient {
   }
 
   #send(message: JsonObject): void {
-    if (!this.line.isClosed) this.line.send(JSON.stringify({ jsonrpc: "2.0", ...message }));
+    if (this.line.isClosed) return;
+    const whole = { jsonrpc: "2.0", ...message };
+    this.line.send(JSON.stringify(whole), whole);
   }
 
-  #receive(message: JsonObject): void {
+  #receive(text: string): void {
+    const message = JSON.parse(text) as JsonObject;
     const { id, method } = message;
     if (method !== undefined) {
       if (id !== undefined) this.#answerQuestion(message);
@@ -108,7 +123,7 @@ export class SimClient {
       return;
     }
     request.answers++;
-    this.#witness.answered(this, request, message);
+    this.#witness.answered(this, request, { message, text });
     const { result } = message;
     if (isObject(result) && result.resultType === "input_required") this.#continue(request, result);
   }
@@ -120,16 +135,23 @@ export class SimClient {
     const inputResponses = Object.fromEntries(
       asked.map(([key, question]) => [key, this.#decide(question)]),
     );
-    this.#network.time.after(this.#network.random.below(4_000), () =>
-      this.request(method, { ...params, requestState: result.requestState, inputResponses }, nonce),
-    );
+    const again = { ...params, requestState: result.requestState, inputResponses };
+    const send = (): void => this.request(method, again, nonce);
+    const afterMs = this.#network.random.below(4_000);
+    this.#network.time.after(afterMs, send);
+    if (nonce === undefined || !this.#network.random.isTrue(0.1)) return;
+    this.#witness.repeated(nonce);
+    this.#network.time.after(afterMs + this.#network.random.below(100), send);
   }
 
   #answerQuestion(message: JsonObject): void {
     const { random, time } = this.#network;
     if (random.isTrue(0.1)) return;
     const result = this.#decide(message);
-    time.after(random.below(4_000), () => this.#send({ id: message.id, result }));
+    const answer = (): void => this.#send({ id: message.id, result });
+    const afterMs = random.below(4_000);
+    time.after(afterMs, answer);
+    if (random.isTrue(0.1)) time.after(afterMs + random.below(100), answer);
   }
 
   #decide({ params }: JsonObject): JsonObject {

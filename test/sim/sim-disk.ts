@@ -29,6 +29,8 @@ export class SimDisk {
   isFull = false;
   /** The database cannot be reached: it refuses, or says nothing. */
   away: "no" | "refuses" | "is silent" = "no";
+  /** Called before the hall sends something to its writer. */
+  sending: (() => void) | undefined;
   /** The next commit succeeds, and its answer is lost. */
   losesAnswer = false;
   /** The machine fails during the next commit: parts of it are on the disk. */
@@ -56,8 +58,12 @@ export class SimDisk {
   /** The writer threads of the hall that starts now run here. */
   install(): void {
     const open = (options: WriterOptions): SimWorker => {
-      this.#worker = new SimWorker(this.#network, (notify) => this.#open(options, notify));
-      return this.#worker;
+      const worker = new SimWorker(this.#network, {
+        open: (notify) => this.#open(options, notify),
+        sending: () => this.sending?.(),
+      });
+      this.#worker = worker;
+      return worker;
     };
     const Worker = class {
       constructor(_file: URL, { workerData }: { readonly workerData: WriterOptions }) {
@@ -79,6 +85,11 @@ export class SimDisk {
     this.isFull = false;
     this.losesAnswer = false;
     this.tearsNext = false;
+  }
+
+  /** The process ends in this step: the writer hears and says nothing more. */
+  die(): void {
+    this.#worker?.die();
   }
 
   /** Ends the writer as a crash does. The file stays as it is, or with some of the sectors of its last write. */
@@ -304,9 +315,18 @@ class SimWorker extends EventEmitter {
   #isDead = false;
   #arrivesAt = 0;
 
-  constructor(network: Network, open: (notify: (message: string) => void) => Promise<Archive>) {
+  readonly #sending: () => void;
+
+  constructor(
+    network: Network,
+    {
+      open,
+      sending,
+    }: { open(notify: (message: string) => void): Promise<Archive>; sending(): void },
+  ) {
     super();
     this.#network = network;
+    this.#sending = sending;
     this.#writer = new Promise((resolve) => {
       network.time.afterIn(this, 0, () => {
         this.#archive = open((message) => this.#send({ kind: "notice", message }));
@@ -316,6 +336,7 @@ class SimWorker extends EventEmitter {
   }
 
   postMessage(message: ToWriter): void {
+    this.#sending();
     const copy = structuredClone(message);
     this.#later(this, () => void this.#writer.then((writer) => writer.receive(copy)));
   }
@@ -330,9 +351,13 @@ class SimWorker extends EventEmitter {
   }
 
   /** Nothing of it is heard any more. */
-  async kill(): Promise<void> {
+  die(): void {
     this.#isDead = true;
     this.#network.time.endThread(this);
+  }
+
+  async kill(): Promise<void> {
+    this.die();
     await (await this.#archive)?.close();
   }
 

@@ -5,6 +5,7 @@ import type { ServerConfig } from "../../src/config/schema.ts";
 import { createHall, type Hall } from "../../src/hall/hall.ts";
 import { type HttpListener, listenHttp } from "../../src/server/http/listener.ts";
 import { allRights } from "../../src/server/rights.ts";
+import { defaultLimits } from "../../src/wire/channel.ts";
 import { HttpLine } from "./http-line.ts";
 import { createLine, type LineEnd, type Network } from "./line.ts";
 import type { SimDisk } from "./sim-disk.ts";
@@ -21,6 +22,8 @@ export interface SimHallOptions {
   /** Tokens that are valid now. */
   readonly tokens: ReadonlySet<string>;
   broken(text: string): void;
+  /** The process has ended in the middle of a step. */
+  crashed(): void;
 }
 
 /** One life of the hall: its process, with its listener and its ends of all connections. */
@@ -33,6 +36,8 @@ export class SimHall {
   readonly #lines = new Set<LineEnd>();
   readonly #httpLines = new Set<HttpLine>();
   readonly #sockets = new Set<SimSocket>();
+  /** What it still sends before it ends, in the middle of a step; undefined if it does not. */
+  #sendsLeft: number | undefined;
 
   private constructor(
     options: SimHallOptions,
@@ -48,6 +53,7 @@ export class SimHall {
     this.#listener = parts.listener;
     this.#http = parts.http;
     this.#life = parts.life;
+    options.disk.sending = this.#sending;
   }
 
   static async open(options: SimHallOptions): Promise<SimHall> {
@@ -93,7 +99,28 @@ export class SimHall {
   /** A connection of the hall, which ends with it. */
   add(line: LineEnd): void {
     this.#lines.add(line);
+    line.sending = this.#sending;
   }
+
+  /** The process ends before it sends one more message than this. */
+  dieAfter(sends: number): void {
+    this.#sendsLeft = sends;
+  }
+
+  /** It does not end by itself any more. */
+  spare(): void {
+    this.#sendsLeft = undefined;
+  }
+
+  /** A message is about to leave the process: the last ones of a step may not, if it ends there. */
+  readonly #sending = (): void => {
+    if (this.#sendsLeft === undefined || this.#sendsLeft-- > 0) return;
+    this.#sendsLeft = undefined;
+    for (const line of this.#lines) line.drop();
+    for (const socket of this.#sockets) socket.cut();
+    this.#options.disk.die();
+    this.#options.network.time.afterStep(this.#options.crashed);
+  };
 
   connectLine(): LineEnd {
     const [hallEnd, clientEnd] = createLine(this.#options.network);
@@ -108,6 +135,7 @@ export class SimHall {
   connectHttp(token: string): HttpLine {
     const connect = (socket: SimSocket): void => {
       this.#sockets.add(socket);
+      socket.sending = this.#sending;
       socket.once("close", () => this.#sockets.delete(socket));
       this.#http.emit("connection", socket);
     };
@@ -116,9 +144,19 @@ export class SimHall {
     return line;
   }
 
-  /** More than this must never wait for a client. */
-  findOverlong(bytesMax: number): number {
-    return [...this.#lines].filter(({ queuedBytesMax }) => queuedBytesMax > bytesMax).length;
+  /** What is not bounded as it should be. */
+  findUnbounded(): readonly string[] {
+    const bytesMax = 2 * defaultLimits.writeQueueBytesMax;
+    const overlong =
+      [...this.#lines].filter(({ queuedBytesMax }) => queuedBytesMax > bytesMax).length +
+      [...this.#sockets].filter(({ writableLength }) => writableLength > bytesMax).length;
+    const { hallTimers } = this.#options.network.time;
+    const { running } = this.hall.meter;
+    return [
+      ...(overlong > 0 ? [`more than twice the limit waits for ${overlong} connections`] : []),
+      ...(hallTimers > timersMax ? [`the hall has ${hallTimers} timers`] : []),
+      ...(running > runningMax ? [`${running} calls run at once`] : []),
+    ];
   }
 
   /** The process ends between two of its steps. Its servers and clients notice later. */
@@ -148,6 +186,10 @@ export class SimHall {
     for (const socket of this.#sockets) socket.destroy();
   }
 }
+
+/** Far more than all requests that the clients of a simulation have open need. */
+const timersMax = 2_000;
+const runningMax = 500;
 
 interface Life {
   /** The process has ended. */

@@ -19,6 +19,8 @@ export class SimSocket extends Duplex {
   readonly #network: Network;
   #arrivesAt = 0;
   #isCut = false;
+  /** Called before this end sends something. */
+  sending: (() => void) | undefined;
   /** Bytes that the other end sent while this one reads nothing. */
   #held: (() => void)[] | undefined;
   #idle: NodeJS.Timeout | undefined;
@@ -60,6 +62,7 @@ export class SimSocket extends Duplex {
   override _read(): void {}
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.sending?.();
     this.setTimeout(this.timeout);
     this.#later(() => {
       if (!this.peer?.destroyed) this.peer?.push(chunk);

@@ -8,7 +8,9 @@ const seconds = 30;
 
 test("the same seed gives the same run", async () => {
   const plan = createPlan(2, 60);
-  expect(await simulate(2, plan)).toEqual(await simulate(2, plan));
+  const first = await simulate(2, plan, true);
+  expect(await simulate(2, plan, true)).toEqual(first);
+  expect(await simulate(2, plan)).toEqual({ ...first, trace: [] });
 });
 
 test("no fault makes the hall lose, double or cross an answer, or run an unapproved call", async () => {

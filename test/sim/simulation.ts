@@ -1,11 +1,10 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ServerConfig } from "../../src/config/schema.ts";
-import { defaultLimits } from "../../src/wire/channel.ts";
 import { HttpLine } from "./http-line.ts";
 import type { LineEnd, Network } from "./line.ts";
 import type { Action } from "./plan.ts";
 import { Random } from "./random.ts";
-import { Rules } from "./rules.ts";
+import { Rules, type Scene } from "./rules.ts";
 import { SimClient } from "./sim-client.ts";
 import { SimDisk } from "./sim-disk.ts";
 import { SimHall } from "./sim-hall.ts";
@@ -25,8 +24,12 @@ export interface Finding {
 /** Every answer must have come this long after the last fault: the hall's own last resort and a margin. */
 const answerMsMax = 700_000;
 
-/** Runs the plan in virtual time. The same seed and plan give the same run. */
-export async function simulate(seed: number, plan: readonly Action[]): Promise<Finding> {
+/** Runs the plan in virtual time. The same seed and plan give the same run. The trace costs time, so it is left out. */
+export async function simulate(
+  seed: number,
+  plan: readonly Action[],
+  isTraced = false,
+): Promise<Finding> {
   const random = new Random(seed ^ 0x5eed);
   const time = new VirtualTime(random.next);
   const mathRandom = Math.random;
@@ -39,7 +42,7 @@ export async function simulate(seed: number, plan: readonly Action[]): Promise<F
   const { stackTraceLimit } = Error;
   // No rule reads stacks, and each of the many errors would collect one.
   Error.stackTraceLimit = 0;
-  const simulation = new Simulation({ time, random });
+  const simulation = new Simulation({ time, random }, isTraced);
   try {
     return await simulation.run(plan);
   } finally {
@@ -79,9 +82,10 @@ class Simulation {
   #edits = 0;
   #crashes = 0;
 
-  constructor(network: Network) {
+  constructor(network: Network, isTraced: boolean) {
     this.#network = network;
-    this.#rules = new Rules(() => ({ time: network.time, ledger: this.#ledger, disk: this.disk }));
+    const scene = (): Scene => ({ time: network.time, ledger: this.#ledger, disk: this.disk });
+    this.#rules = new Rules(scene, isTraced);
     const eras: readonly Era[] = ["legacy", "legacy", "modern", "modern"];
     const witness = {
       executed: this.#rules.executed.bind(this.#rules),
@@ -101,8 +105,11 @@ class Simulation {
     await this.#start();
     for (const action of plan)
       time.after(action.at, () => {
-        if (action.what !== "call") this.#rules.note(`${action.what} (${action.roll.toFixed(3)})`);
-        if (this.#hall) this.#act(this.#hall, action);
+        if (action.what !== "call")
+          this.#rules.note(() => `${action.what} (${action.roll.toFixed(3)})`);
+        if (!this.#hall) return;
+        this.#act(this.#hall, action);
+        this.#checkBounds();
       });
     const lastAt = plan.at(-1)?.at ?? 0;
     await time.run(lastAt);
@@ -129,10 +136,27 @@ class Simulation {
       configs: Object.fromEntries(this.#configs),
       tokens: this.#tokens,
       broken: (text) => this.#rules.broken(text),
+      crashed: () => this.#crash(),
     });
     this.#settledAt = this.#network.time.now + 1_000;
     this.#join(this.#hall);
     this.#join(this.#hall);
+    if (this.#crashes > 0) void this.#verify(this.#hall).catch(() => {});
+  }
+
+  /** Rejects if the store cannot be read. */
+  async #verify({ hall }: SimHall): Promise<void> {
+    const verified = await hall.store.audit.verify();
+    if (verified.broken)
+      this.#rules.broken(`the audit chain is broken: ${JSON.stringify(verified)}`);
+  }
+
+  /** Nothing that a fault leaves behind may grow. */
+  #checkBounds(): void {
+    for (const fault of this.#hall?.findUnbounded() ?? []) this.#rules.broken(fault);
+    for (const { name, running } of this.#servers)
+      if (running.size > processesMax)
+        this.#rules.broken(`${running.size} processes of ${name} run at once`);
   }
 
   #crash(): void {
@@ -165,8 +189,11 @@ class Simulation {
     if (client) this.#actOnClient(hall, { what, roll, client, present: present.length });
     if (server) this.#actOnServer(hall, { what, roll, server, client });
     if (what === "clock jumps") this.#network.time.jump(roll * 7_200_000 - 3_600_000);
-    else if (what === "hall crashes") this.#crash();
-    else this.#actOnDisk(what);
+    else if (what === "hall crashes") {
+      const sends = Math.floor(roll * 1_000) % sendsBeforeCrash;
+      if (sends === 0) this.#crash();
+      else hall.dieAfter(sends);
+    } else this.#actOnDisk(what);
   }
 
   #actOnDisk(what: Action["what"]): void {
@@ -258,6 +285,7 @@ class Simulation {
   #heal(): void {
     this.#rules.note("all faults end");
     this.disk.heal();
+    this.#hall?.spare();
     for (const server of this.#servers) {
       server.start = "works";
       // A process that does not answer any more would only be noticed by its calls.
@@ -297,17 +325,15 @@ class Simulation {
     };
 
     for (const fault of this.#open()) rules.broken(fault);
-    const overlong = hall.findOverlong(2 * defaultLimits.writeQueueBytesMax);
-    if (overlong > 0) rules.broken(`more than twice the limit waited for ${overlong} connections`);
-    const verify = hall.hall.store.audit.verify().then((verified) => {
-      if (verified.broken) rules.broken(`the audit chain is broken: ${JSON.stringify(verified)}`);
-    });
-    await finish(verify, "verifying the audit");
+    this.#checkBounds();
+    await finish(this.#verify(hall), "verifying the audit");
     // They would resume their streams for ever.
     for (const client of this.#clients) if (client.line instanceof HttpLine) client.leave();
     await finish(hall.close(), "closing the hall");
     await time.run(endAt);
     if (time.hallTimers > 0) rules.broken(`${time.hallTimers} timers of the hall are left`);
+    const { running } = hall.hall.meter;
+    if (running > 0) rules.broken(`${running} calls did not end`);
     for (const fault of await this.disk.findFaults()) rules.broken(fault);
     for (const { name, running } of this.#servers)
       if (running.size > 0) rules.broken(`${running.size} processes of ${name} are left`);
@@ -315,4 +341,8 @@ class Simulation {
 }
 
 const clientsMax = 6;
+/** A server that asks runs at most 32 times; a few more may be ending. */
+const processesMax = 40;
+/** A crash may come between any two messages of these that a step sends. */
+const sendsBeforeCrash = 8;
 const toolsByChance = ["ask", "ask", "ask", "ask", "wipe", "wipe", "wipe", "wipe"];

@@ -21,6 +21,7 @@ export class VirtualTime {
   readonly #ended = new WeakSet();
   /** Of a hall that ends in this step. */
   #ending: { readonly now: number; readonly done: () => void } | undefined;
+  #afterStep: (() => void) | undefined;
 
   /** `priority` breaks ties between timers that are due at the same time. */
   constructor(priority: () => number) {
@@ -54,6 +55,11 @@ export class VirtualTime {
   endThread(thread: object): void {
     this.#ended.add(thread);
     this.#timers.cancelAll((timer) => timer.thread === thread);
+  }
+
+  /** Runs before any other step. */
+  afterStep(run: () => void): void {
+    this.#afterStep = run;
   }
 
   /** Resolves after this long. */
@@ -104,6 +110,7 @@ export class VirtualTime {
         timer.run();
       }
       continuePromises();
+      if (this.#afterStep) this.#finishStep(this.#afterStep);
       if (this.#ending) this.#finishEnding(this.#ending);
     }
     return false;
@@ -118,6 +125,13 @@ export class VirtualTime {
     clock.at = this.now + clockMs;
     clock.run();
     return true;
+  }
+
+  #finishStep(run: () => void): void {
+    this.#afterStep = undefined;
+    this.#thread = undefined;
+    run();
+    continuePromises();
   }
 
   #finishEnding({ now, done }: { readonly now: number; readonly done: () => void }): void {
@@ -136,6 +150,10 @@ export class VirtualTime {
     if (!isCancelled) this.#timers.add(timer);
     return timer;
   }
+
+  /** The rest of this work is a step of its own, so that a crash may come between. */
+  readonly #nextStep = (): Promise<void> =>
+    new Promise((resolve) => void this.#add(0, resolve, true, this.#thread));
 
   /** Sets the wall clock forward or back; timers are not affected. */
   jump(ms: number): void {
@@ -188,7 +206,7 @@ export class VirtualTime {
     const turn = <T>(value?: T): Promise<T | undefined> => sleep(0, value);
     this.replace(require("node:timers/promises"), { setTimeout: sleep, setImmediate: turn });
     // Threads of the pool would answer in an order of their own.
-    this.replace(require("node:fs/promises"), filesAtOnce());
+    this.replace(require("node:fs/promises"), filesInSteps(this.#nextStep));
     syncBuiltinESMExports();
   }
 
@@ -225,8 +243,8 @@ function continuePromises(): void {
   (process as unknown as { _tickCallback(): void })._tickCallback();
 }
 
-/** The functions of `fs/promises` that the store and its seal use, done before the promise is returned. */
-function filesAtOnce(): Readonly<Record<string, unknown>> {
+/** The functions of `fs/promises` that the store and its seal use, each at once in a step of its own. */
+function filesInSteps(nextStep: () => Promise<void>): Readonly<Record<string, unknown>> {
   const { mkdirSync, writeFileSync, renameSync, rmSync, linkSync, readFileSync, statSync } = fs;
   const works = {
     mkdir: mkdirSync,
@@ -237,11 +255,13 @@ function filesAtOnce(): Readonly<Record<string, unknown>> {
     readFile: readFileSync,
     stat: statSync,
   };
-  const atOnce =
+  const inStep =
     (work: (...args: never[]) => unknown) =>
-    async (...args: never[]) =>
-      work(...args);
-  return Object.fromEntries(Object.entries(works).map(([name, work]) => [name, atOnce(work)]));
+    async (...args: never[]) => {
+      await nextStep();
+      return work(...args);
+    };
+  return Object.fromEntries(Object.entries(works).map(([name, work]) => [name, inStep(work)]));
 }
 
 /** The handle that `setTimeout` returns. */

@@ -539,6 +539,17 @@ test("a writer that closes with rows to write leaves no timer, which would delay
   }
 });
 
+test("a row of a call that ends after the store was closed is told of, and starts no thread", async () => {
+  const path = newPath();
+  const store = open(path);
+  store.calls.add(callRow({ id: "before" }));
+  await store.close();
+  store.calls.add(callRow({ id: "after" }));
+  await until(() => store.logged.length > 0, "the log");
+  expect(store.logged).toEqual(["calls ended after the store was closed and are not recorded"]);
+  expect((await open(path).calls.list()).map(({ id }) => id)).toEqual(["before"]);
+});
+
 describe("a decision that allows a call", () => {
   const target = {
     toolkit: { id: "github" },

@@ -11,6 +11,11 @@ import { Scope } from "../../src/base/scope.ts";
 import { createExporter, type Span } from "../../src/gateway/otlp.ts";
 import { findRetries } from "../../src/hall/retries.ts";
 import { writeMetrics } from "../../src/server/http/metrics.ts";
+import type { Outcome } from "../../src/tool.ts";
+import { easingOf } from "../../src/trust/easing.ts";
+import { openLedger } from "../../src/trust/ledger.ts";
+import { pinOf } from "../../src/trust/pin.ts";
+import { reviewServer } from "../../src/trust/review.ts";
 import { openDoor } from "../servers/door.ts";
 import { startHall } from "../servers/hall.ts";
 import { createEchoToolkit, createSlowToolkit, createToolkit, text } from "../servers/toolkits.ts";
@@ -125,6 +130,41 @@ describe("a call", () => {
       })),
     );
     expect(await findRetries(second.hall.store.retries, plain?.id ?? "")).toEqual([]);
+  });
+
+  test("that waits for its row while the hall closes does not run, and its one row says so", async () => {
+    const store = { path: join(folder, "closing.db"), worker: built.worker };
+    let runs = 0;
+    const wipe = (): Outcome => {
+      runs++;
+      return text("wiped");
+    };
+    const shelf = createToolkit(
+      "shelf",
+      { wipe: { annotations: { destructiveHint: true }, run: wipe } },
+      { source: "upstream" },
+    );
+    const [tool] = await shelf.list();
+    if (!tool) throw new Error("no tool");
+    const ledger = openLedger("/the/project", { folder: join(folder, "trust"), warn() {} });
+    const review = { source: "as it is", reached: "shelf", eased: easingOf("shelf", {}) };
+    await ledger.change(() => ({
+      servers: { shelf: reviewServer({ ...review, tools: [tool] }) },
+      grants: { "shelf.wipe": { grantedAt: 0, pin: pinOf(tool) } },
+    }));
+    const first = await startHall({ toolkits: [shelf], trust: { ledger }, store });
+    const client = first.connect();
+    await client.greet();
+    client.ask("tools/call", { name: "shelf.wipe", arguments: {} });
+    await until(() => first.hall.meter.running > 0, "the call to begin");
+    await first.hall.close();
+    expect(runs).toBe(0);
+
+    await using second = await startHall({ store });
+    const calls = await second.hall.store.calls.list();
+    expect(calls.map(({ tool, outcome, code }) => [tool, outcome, code])).toEqual([
+      ["shelf.wipe", "failed", "UNAVAILABLE"],
+    ]);
   });
 
   test("is not read while the store is full; all calls are answered and recorded", async () => {

@@ -1,4 +1,5 @@
 // Two people at one hall: each sees, calls, reads and approves what the policies allow, on every way in.
+
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
@@ -10,6 +11,7 @@ import { policiesChanged } from "../../src/hall/policies.ts";
 import type { Settings } from "../../src/hall/settings.ts";
 import type { Identity } from "../../src/server/http/guard.ts";
 import type { Person } from "../../src/tool.ts";
+import { readArguments, TooLong } from "../../src/trust/policy/request.ts";
 import { makeConfigFolder } from "../config/folder.ts";
 import { modern } from "../servers/client.ts";
 import { type Door, openDoor } from "../servers/door.ts";
@@ -275,6 +277,13 @@ when { context.arguments.hasTag("/note/text") && context.arguments.getTag("/note
   expect(await tidy({ "/note/text": "fine", note: { text: "a secret" } })).toContain("no-secrets");
   expect(await tidy({ note: { text: "fine", __proto__: { text: "a secret" } } })).toContain("tidy");
   expect(await tidy({ other: padding, note: "a secret" })).toContain("tidy");
+});
+
+test("a value of 64 KiB is read whole, and none that is longer", () => {
+  const read = (length: number) =>
+    readArguments({ note: "x".repeat(length) }, new Set(["note"]), "texts");
+  expect(read(65_536)).toEqual({ note: "x".repeat(65_536) });
+  expect(() => read(65_537)).toThrow(TooLong);
 });
 
 test("a variable that moves only the config names no other policies", () => {

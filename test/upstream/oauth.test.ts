@@ -17,7 +17,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLog, Secrets } from "../../src/base/log.ts";
 import { openSealedFiles } from "../../src/base/secret-store.ts";
-import type { RemoteServerConfig } from "../../src/upstream/issuer.ts";
+import {
+  type Challenge,
+  type RemoteServerConfig,
+  readChallenge,
+} from "../../src/upstream/issuer.ts";
 import { login } from "../../src/upstream/login.ts";
 import { createOAuth } from "../../src/upstream/oauth.ts";
 import { createOAuthFetch, refuseUnsafe } from "../../src/upstream/oauth-fetch.ts";
@@ -451,6 +455,18 @@ describe("the scope of a token", () => {
     expect(said(await far.call())).toContain("guildhall login far");
     expect(refreshesOf(server)).toBe(1);
   });
+});
+
+test("a challenge whose scope has no valid word names none", async () => {
+  const challenge = (scope: string): Promise<Challenge> =>
+    readChallenge(
+      new Response(null, {
+        status: 401,
+        headers: { "www-authenticate": `Bearer scope="${scope}"` },
+      }),
+    );
+  expect((await challenge("read a\u00e9b write")).scope).toBe("read write");
+  expect((await challenge("a\u00e9b")).scope).toBeUndefined();
 });
 
 describe("more than was granted", () => {

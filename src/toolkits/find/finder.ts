@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Log } from "../../base/log.ts";
 import { Scope } from "../../base/scope.ts";
 import { runInSlices } from "../../base/timing.ts";
@@ -80,6 +81,8 @@ export function createFinder({
         updating = undefined;
       });
       await updating;
+      // The first ranking takes as long as several slices.
+      await setImmediate();
     }
   }
 
@@ -158,7 +161,11 @@ async function loadRanker(log: Log): Promise<Ranker> {
     import("../../ranking/vectors.ts"),
   ]);
   try {
-    return createRanker({ vectors: loadVectors() });
+    // Other calls run between the steps of the first question.
+    await setImmediate();
+    const vectors = loadVectors();
+    await setImmediate();
+    return createRanker({ vectors });
   } catch (error) {
     log.warn({ err: error }, "tools are found by their words alone");
     return createRanker();
