@@ -400,9 +400,8 @@ function openServer(
 
 /** By the name of the group or of its agent. */
 function listGroup(groups: Groups, name: string): readonly string[] | undefined {
-  const group = groups
-    .all()
-    .find(({ file }) => file.name === name || file.name === `${name}_agent`);
+  const named = [name, `${name}_agent`];
+  const group = groups.all().find(({ file }) => named.includes(file.name));
   return group && [...group.tools].map(({ fullName }) => fullName);
 }
 
