@@ -80,7 +80,11 @@ export async function serveProject(
   }).catch(cannotListen);
   listening.url = publicUrl ?? listener.url;
   server.url = listening.url;
-  if (together) together.board.url = config.listen.advertise ?? reachableUrl(listener.url);
+  if (together) {
+    together.board.url = config.listen.advertise ?? reachableUrl(listener.url);
+    // Before anybody is told where this hall is: the others must find it.
+    await together.board.refresh().catch(() => {});
+  }
   server.pageUrl = async () => `${listener.url}/#/sign-in/${await sessions.createCode()}`;
   return {
     url: listening.url,

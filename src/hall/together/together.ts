@@ -50,6 +50,7 @@ export function createTogether(board: Board): Together {
       );
       return able[Math.floor(Math.random() * able.length)]?.id;
     },
+    refresh: () => board.refresh(),
   });
   const send: SendRun = async (hall, body, scope) =>
     readRun(await others.ask(hall, "/halls/run", body, scope));

@@ -396,7 +396,7 @@ class Listener implements HttpListener {
     const body = await readBody(request, limits.messageBytesMax);
     if (!Buffer.isBuffer(body)) return body;
     const sessionId = url.searchParams.get("sessionId") ?? "";
-    const owner = isPassedOn ? undefined : this.#others?.ownerOf(sessionId);
+    const owner = isPassedOn ? undefined : await this.#others?.locate(sessionId);
     const passed =
       owner !== undefined &&
       (await this.#others?.forward(owner, request, response, { caller, body }));

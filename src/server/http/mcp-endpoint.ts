@@ -19,7 +19,13 @@ import { checkStandardHeaders } from "./headers.ts";
 import type { MovedSessions } from "./moved-sessions.ts";
 import { idOf, type OtherHalls } from "./other-halls.ts";
 import { accepts, createPostChannel, PostReply } from "./post.ts";
-import { invalidRequest, notAllowed, type Refusal, shuttingDown } from "./refusal.ts";
+import {
+  invalidRequest,
+  notAllowed,
+  type Refusal,
+  refuseUnavailable,
+  shuttingDown,
+} from "./refusal.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** One HTTP request that passed admission. */
@@ -72,30 +78,32 @@ export class McpEndpoint {
     return refusal;
   }
 
-  /** False if the session is not that of another hall. */
+  /** Forwards a request to the hall that has its session. False if this hall must answer. */
   async #passOn(
     http: HttpRequest,
     sessionId: string | undefined,
+    more: { readonly body?: Buffer; readonly id?: Id | undefined } = {},
   ): Promise<Refusal | undefined | false> {
-    const { request, response, caller } = http;
-    const { others } = this.#options;
-    const owner = await this.#ownerOf(sessionId, http);
-    return owner === undefined || !others
-      ? false
-      : others.forward(owner, request, response, { caller });
-  }
-
-  /** The other hall that has a session. */
-  async #ownerOf(
-    sessionId: string | undefined,
-    { caller, isPassedOn }: HttpRequest,
-  ): Promise<string | undefined> {
+    const { request, response, caller, isPassedOn } = http;
     const { others, moved } = this.#options;
-    if (!others || sessionId === undefined) return undefined;
-    const first = isPassedOn ? undefined : others.ownerOf(sessionId);
-    const hall = await moved?.find(sessionId, caller, first === undefined);
-    if (hall === undefined) return first;
-    return hall === others.hall ? undefined : hall;
+    if (!others || sessionId === undefined) return false;
+    const ownerOf = () => (isPassedOn ? undefined : others.ownerOf(sessionId));
+    let asked: string | undefined;
+    try {
+      for (const isLast of ownerOf() === undefined ? [true] : [false, true]) {
+        // The owner comes second, because `find` may have learned of a hall that has just started.
+        const hall = (await moved?.find(sessionId, caller, isLast)) ?? ownerOf();
+        if (hall === others.hall) return false;
+        if (hall === undefined || hall === asked) continue;
+        const passed = await others.forward(hall, request, response, { caller, ...more });
+        if (passed !== false) return passed;
+        asked = hall;
+      }
+      return false;
+    } catch (error) {
+      if (!(error instanceof HallError)) throw error;
+      return { ...refuseUnavailable(error), id: more.id };
+    }
   }
 
   /**
@@ -109,17 +117,17 @@ export class McpEndpoint {
     const { request, response, caller, isPassedOn } = http;
     const { others, server } = this.#options;
     if (!others) return false;
+    const id = idOf(message);
     const isLegacy = !message || !isModern(request, message);
     const sessionId = isLegacy ? sessionIdOf(request) : undefined;
-    if (isPassedOn && sessionId === undefined) return false;
-    const owner =
-      message && !isLegacy ? others.ownerOfRequest(message) : await this.#ownerOf(sessionId, http);
+    if (sessionId !== undefined) return this.#passOn(http, sessionId, { body, id });
+    if (isPassedOn) return false;
+    const owner = message && !isLegacy ? await others.ownerOfRequest(message) : undefined;
     // A hall that is about to end begins nothing new.
-    const isNew = sessionId === undefined && !isContinued(message);
-    const hall = owner ?? (server.isLeaving && isNew ? others.any() : undefined);
+    const hall = owner ?? (server.isLeaving && !isContinued(message) ? others.any() : undefined);
     return hall === undefined
       ? false
-      : others.forward(hall, request, response, { caller, body, id: idOf(message) });
+      : others.forward(hall, request, response, { caller, body, id });
   }
 
   async post(http: HttpRequest): Promise<Refusal | undefined> {

@@ -24,6 +24,8 @@ export interface Moving {
 /** A row waits for a hall to continue the session, or names the hall that does. */
 type Row = { readonly hall: string } | Moving;
 
+type Released = NonNullable<ReturnType<Sessions["release"]>>;
+
 /** The same as an idle session has. */
 const waitsMsMax = 30 * 60_000;
 /** Removed with the session; this is for halls that crashed. */
@@ -38,7 +40,7 @@ export class MovedSessions {
   readonly #shared: SharedMoves;
   readonly #sessions: Sessions;
   /** Those that this hall is giving away or taking over now. */
-  readonly #moving = new Map<string, Promise<unknown>>();
+  readonly #moving = new Map<string, Promise<string | undefined>>();
 
   constructor(others: OtherHalls, shared: SharedMoves, sessions: Sessions) {
     this.#others = others;
@@ -52,48 +54,65 @@ export class MovedSessions {
     for (const id of this.#sessions.ids()) {
       const session = this.#sessions.release(id);
       if (!session) continue;
-      const giving = this.#write(id, session.moving).then(session.close, session.takeBack);
-      this.#moving.set(id, giving);
-      await giving;
-      this.#moving.delete(id);
+      await this.#inTurn(id, () => this.#give(id, session));
     }
     return this.#sessions.answeringCount;
   }
 
   /**
    * The hall that has a session, if it was moved. `isLast` if no other hall can be asked about it:
-   * then what is new in the database is read before the session counts as unknown.
+   * then what is new in the database is read before the session counts as unknown. Throws
+   * UNAVAILABLE if the database does not say which hall has it.
    */
   async find(id: string, caller: Identity, isLast: boolean): Promise<string | undefined> {
-    await this.#moving.get(id);
+    const isHere = this.#sessions.has(id) || this.#moving.has(id);
+    if (!isHere && isLast && !this.#read(id)) await this.#shared.refresh().catch(() => {});
+    await this.#moving.get(id)?.catch(() => {});
     if (this.#sessions.has(id)) return this.#others.hall;
-    let row = this.#read(id);
-    if (!row && isLast) {
-      await this.#shared.refresh().catch(() => {});
-      row = this.#read(id);
-    }
+    const row = this.#read(id);
     if (!row) return undefined;
     if ("hall" in row) return row.hall;
-    if (this.#sessions.isLeaving) return this.#others.any();
+    const next = this.#sessions.isLeaving ? this.#others.any() : undefined;
+    if (next !== undefined) return next;
     if (!isSameCaller(row.caller, JSON.parse(JSON.stringify(caller)))) return undefined;
-    const taking = this.#take(id, row, caller);
-    this.#moving.set(id, taking);
-    await taking.catch(() => {});
-    this.#moving.delete(id);
-    const taken = this.#read(id);
-    return taken && "hall" in taken ? taken.hall : undefined;
+    return this.#moving.get(id) ?? this.#inTurn(id, () => this.#take(id, caller));
   }
 
-  async #take(id: string, { state }: Moving, caller: Identity): Promise<void> {
-    const ours = JSON.stringify({ hall: this.#others.hall });
-    const isWaiting = (text: string | undefined): boolean =>
-      text !== undefined && !("hall" in JSON.parse(text));
-    const claim = (text: string | undefined) => (isWaiting(text) ? ours : text);
-    if (await this.#shared.edit(id, claim, namedMsMax)) this.#sessions.adopt(id, state, caller);
+  #inTurn(id: string, move: () => Promise<string | undefined>): Promise<string | undefined> {
+    const moving = move().finally(() => this.#moving.delete(id));
+    this.#moving.set(id, moving);
+    return moving;
   }
 
-  #write(id: string, moving: Moving): Promise<boolean> {
-    return this.#shared.edit(id, () => JSON.stringify(moving), waitsMsMax);
+  async #give(id: string, { moving, close, takeBack }: Released): Promise<undefined> {
+    const text = JSON.stringify(moving);
+    const give = (stored: string | undefined): string => {
+      const row = parse(stored);
+      // Another hall has taken it, from a row whose write seemed to fail.
+      const isTaken = row && "hall" in row && row.hall !== this.#others.hall;
+      return stored !== undefined && isTaken ? stored : text;
+    };
+    await this.#shared.edit(id, give, waitsMsMax).then(close, takeBack);
+  }
+
+  /** Resolves with the hall that has the session then, read from its row, not from a copy. */
+  async #take(id: string, caller: Identity): Promise<string | undefined> {
+    const ours = { hall: this.#others.hall };
+    const stored: { hall?: string | undefined; state?: ConnectionState } = {};
+    const claim = (text: string | undefined): string | undefined => {
+      const row = parse(text);
+      if (!row || "hall" in row) {
+        stored.hall = row?.hall;
+        return text;
+      }
+      Object.assign(stored, ours, { state: row.state });
+      return JSON.stringify(ours);
+    };
+    const edit = (): Promise<boolean> => this.#shared.edit(id, claim, namedMsMax);
+    // A claim whose answer was lost may be stored.
+    await edit().catch(edit);
+    if (stored.hall === ours.hall && stored.state) this.#sessions.adopt(id, stored.state, caller);
+    return stored.hall;
   }
 
   async #forget(id: string): Promise<void> {
@@ -103,7 +122,10 @@ export class MovedSessions {
   }
 
   #read(id: string): Row | undefined {
-    const text = this.#shared.get(id);
-    return text === undefined ? undefined : JSON.parse(text);
+    return parse(this.#shared.get(id));
   }
+}
+
+function parse(text: string | undefined): Row | undefined {
+  return text === undefined ? undefined : JSON.parse(text);
 }

@@ -22,6 +22,8 @@ export interface HallsNearby {
   isThere(hall: string): boolean;
   /** Another hall that takes new requests. */
   any(): string | undefined;
+  /** Reads which halls are there now. Throws UNAVAILABLE. */
+  refresh(): Promise<void>;
 }
 
 type Signed = Pick<IncomingMessage, "method" | "url">;
@@ -50,20 +52,28 @@ export class OtherHalls {
 
   /** The hall that an id names, if it is another one that can be reached. */
   ownerOf(id: unknown): string | undefined {
-    const hall = typeof id === "string" ? /^([0-9a-f]{12})\./.exec(id)?.[1] : undefined;
-    if (hall === undefined || hall === this.#nearby.hall) return undefined;
+    const hall = hallOf(id);
+    if (hall === undefined || hall === this.hall) return undefined;
     return this.#nearby.find(hall) === undefined ? undefined : hall;
   }
 
+  /** As `ownerOf`, also for a hall that has just started. */
+  async locate(id: unknown): Promise<string | undefined> {
+    const hall = hallOf(id);
+    const isNew = hall !== undefined && hall !== this.hall && !this.#nearby.find(hall);
+    if (isNew) await this.#nearby.refresh().catch(() => {});
+    return this.ownerOf(id);
+  }
+
   /** The hall that has what a modern request continues. */
-  ownerOfRequest(message: Message): string | undefined {
+  async ownerOfRequest(message: Message): Promise<string | undefined> {
     const params = message.kind === "request" ? message.params : undefined;
     if (!params) return undefined;
     if (typeof params.requestState === "string") {
       const [encoded = ""] = params.requestState.split(".", 1);
-      return this.ownerOf(Buffer.from(encoded, "base64url").toString());
+      return this.locate(Buffer.from(encoded, "base64url").toString());
     }
-    return this.ownerOf(params.taskId);
+    return this.locate(params.taskId);
   }
 
   /** The caller that another hall vouches for; undefined for a request that no hall passed on. */
@@ -175,6 +185,10 @@ export class OtherHalls {
       else if (performance.now() - seenAt > silentMsMax) gone();
     }, watchMs).unref();
   }
+}
+
+function hallOf(id: unknown): string | undefined {
+  return typeof id === "string" ? /^([0-9a-f]{12})\./.exec(id)?.[1] : undefined;
 }
 
 /** The answer for a call whose hall does not respond. It is unknown whether the call did its work. */
