@@ -167,10 +167,9 @@ async function joinOthers(
     hall.trust?.refresh();
     hall.approvals.wake();
   });
-  const dropRevoked = followTokens(board);
-  const obeyPublished = followPolicies(board, (files) => publishedChanged(hall, files));
+  followTokens(board);
+  const obeyPublished = await followPolicies(board, (files) => publishedChanged(hall, files));
   await board.join();
-  await dropRevoked();
   await obeyPublished();
 }
 

@@ -32,7 +32,10 @@ export interface Together {
    */
   confirm(isNeeded: boolean): Promise<void> | undefined;
   /** The owner of a named token, unless this hall was cut off for too long to know whether it was revoked. */
-  findOwner(named: Pick<NamedTokens, "find">, token: string): Admission | undefined;
+  findOwner(
+    named: Pick<NamedTokens, "find">,
+    token: string,
+  ): Admission | undefined | Promise<Admission | undefined>;
   readonly openBucket: OpenBucket;
   share(own: Registrations, book: Registrations, health: HealthBook): Registrations;
   close(): Promise<void>;
@@ -53,23 +56,27 @@ export function createTogether(board: Board): Together {
   });
   const send: SendRun = async (hall, body, scope) =>
     readRun(await others.ask(hall, "/halls/run", body, scope));
+  const confirm: Together["confirm"] = (isNeeded) => {
+    if (board.isCurrent) return undefined;
+    if (isNeeded) return board.refresh();
+    return board.isAway ? undefined : board.refresh().catch(() => {});
+  };
   return {
     board,
     others,
     approvals: new SharedApprovals(board),
     own: shareOwn(board),
-    page: sharePage(board),
+    page: sharePage(board, () => confirm(false)),
     moves: shareMoves(board),
     sealKey: board.key.derive("requests"),
-    confirm(isNeeded) {
-      if (board.isCurrent) return undefined;
-      if (isNeeded) return board.refresh();
-      return board.isAway ? undefined : board.refresh().catch(() => {});
-    },
+    confirm,
     findOwner(named, token) {
-      const owner = named.find(token);
-      const outdated = owner && board.outdated;
-      return outdated ? { refusal: refuseUnavailable(outdated) } : owner;
+      const find = (): Admission | undefined => {
+        const owner = named.find(token);
+        const outdated = owner && board.outdated;
+        return outdated ? { refusal: refuseUnavailable(outdated) } : owner;
+      };
+      return confirm(false)?.then(find) ?? find();
     },
     openBucket: shareBuckets(board),
     share(own, book, health) {

@@ -15,7 +15,9 @@ export interface GuardOptions {
   readonly host: string;
   readonly token: string;
   /** The owner of a named token. */
-  findOwner?: ((token: string) => Admission | undefined) | undefined;
+  findOwner?:
+    | ((token: string) => Admission | undefined | Promise<Admission | undefined>)
+    | undefined;
   /** Checks tokens that are neither ours nor named. */
   readonly accessTokens?: AccessTokens | undefined;
   /** Where clients reach the hall, if it is not where it listens: behind a proxy. */
@@ -94,7 +96,7 @@ export class AccessGuard {
     return undefined;
   }
 
-  /** The caller, or why it is refused; a promise only for the first request of a connection. */
+  /** The caller, or why it is refused; usually a promise only for the first request of a connection. */
   identify(request: IncomingMessage): Admission | Promise<Admission> {
     const given = bearerOf(request);
     if (given !== undefined) return this.#identifyToken(given);
@@ -116,7 +118,12 @@ export class AccessGuard {
     if (timingSafeEqual(digest(given), this.#tokenDigest))
       return { principal: "token", rights: allRights };
     const owner = this.#options.findOwner?.(given);
-    if (owner) return owner;
+    return owner instanceof Promise
+      ? owner.then((found) => found ?? this.#identifyOther(given))
+      : (owner ?? this.#identifyOther(given));
+  }
+
+  #identifyOther(given: string): Admission | Promise<Admission> {
     const refusal = unauthorized("invalid token", 'error="invalid_token"');
     return this.#options.accessTokens?.identify(given) ?? { refusal };
   }

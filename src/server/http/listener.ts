@@ -357,8 +357,9 @@ class Listener implements HttpListener {
 
   /** For a load balancer, without a token: it says nothing but whether to send requests here. */
   #ready(response: ServerResponse): void {
-    const isReady = !this.#server.isLeaving && !this.#server.isClosing;
-    const body = JSON.stringify({ status: isReady ? "ready" : "leaving" });
+    const { isReady, isLeaving, isClosing } = this.#server;
+    const status = isLeaving || isClosing ? "leaving" : "starting";
+    const body = JSON.stringify({ status: isReady ? "ready" : status });
     sendJson(response, isReady ? 200 : 503, body);
   }
 

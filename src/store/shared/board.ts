@@ -83,6 +83,7 @@ export class Board {
   readonly #reading: Line;
   readonly #writing: Line;
   readonly #listeners = new Map<Topic, Listener>();
+  readonly #wholeListeners: (() => Promise<void>)[] = [];
   /** The keys that this hall knows, by topic. */
   readonly #known = new Map<string, { readonly topic: Topic; readonly key: string }>();
   readonly #beats = createOneAtATime<"beat">(() => this.#beat());
@@ -98,8 +99,11 @@ export class Board {
   #cleanedAt = performance.now();
   #url: string | undefined;
   #isLeaving = false;
-  /** True once the database did not answer, until it does. */
-  isAway = false;
+  /** When the last attempt to read began, if it failed. */
+  #failedFrom: number | undefined;
+  /** When the timer last ran, and when it ran again after this process was stopped. */
+  #tickedAt = performance.now();
+  #resumedAt = this.#tickedAt;
 
   constructor({ url, key, log }: BoardOptions) {
     const address = parseDatabaseUrl(url);
@@ -114,10 +118,19 @@ export class Board {
     this.#listeners.set(topic, listener);
   }
 
+  /** Called once all rows were read, at first and after a reconnect, before this hall counts as current. */
+  onWhole(listener: () => Promise<void>): void {
+    this.#wholeListeners.push(listener);
+  }
+
   /** Joins the team. Resolves after the first attempt to read, even if that failed. */
   async join(): Promise<void> {
-    this.#timer = setInterval(() => this.#beatSoon(), beatMs).unref();
-    await this.#beats.run("beat").catch((error: unknown) => this.#note(error));
+    this.#timer = setInterval(() => {
+      if (this.#hasStopped) this.#resumedAt = performance.now();
+      this.#tickedAt = performance.now();
+      this.#beatSoon();
+    }, beatMs).unref();
+    await this.#beats.run("beat").catch(ignore);
     this.#hasJoined();
   }
 
@@ -135,6 +148,15 @@ export class Board {
   /** True if this hall knows every change that was confirmed to anybody. */
   get isCurrent(): boolean {
     return performance.now() - this.#leaseFrom < leaseMs;
+  }
+
+  /** True if the database did not answer the last time. An attempt during which this process was stopped says nothing. */
+  get isAway(): boolean {
+    return (this.#failedFrom ?? 0) >= this.#resumedAt && !this.#hasStopped;
+  }
+
+  get #hasStopped(): boolean {
+    return performance.now() - this.#tickedAt > leaseMs;
   }
 
   /** Set if this hall never reached the database, or so long ago that what it knows may be void. */
@@ -287,10 +309,24 @@ export class Board {
   }
 
   #beatSoon(): void {
-    this.#beats.run("beat").catch((error: unknown) => this.#note(error));
+    this.#beats.run("beat").catch(ignore);
   }
 
   async #beat(): Promise<void> {
+    const wasOpen = this.#reading.isOpen;
+    const from = performance.now();
+    try {
+      // A connection may have ended while nobody used it: only a new one shows that the database is away.
+      await this.#readNews().catch((error) => (wasOpen ? this.#readNews() : Promise.reject(error)));
+      this.#note(undefined);
+    } catch (error) {
+      this.#note(error, from);
+      throw error;
+    }
+    if (performance.now() - this.#cleanedAt > cleanUpMs) await this.#cleanUp();
+  }
+
+  async #readNews(): Promise<void> {
     const from = performance.now();
     const { rows, isWhole } = await this.#reading.run(async (sql) => {
       // Before reading: a change that was confirmed without this hall is then among the rows.
@@ -310,10 +346,8 @@ export class Board {
       this.#seen = Number(seq);
     }
     if (rows.length > 0) await this.#reading.run((sql) => this.#renew(sql));
-    if (isWhole && this.#seen === -1) this.#seen = 0;
+    if (isWhole) await this.#endWhole();
     this.#leaseFrom = from;
-    this.#note(undefined);
-    if (performance.now() - this.#cleanedAt > cleanUpMs) await this.#cleanUp();
   }
 
   async #renew(sql: Sql): Promise<void> {
@@ -346,6 +380,17 @@ export class Board {
     const names = new Set(there);
     for (const [name, { topic, key }] of [...this.#known])
       if (!names.has(name)) await this.#apply(topic, key, undefined);
+  }
+
+  async #endWhole(): Promise<void> {
+    try {
+      for (const listener of this.#wholeListeners) await listener();
+      if (this.#seen === -1) this.#seen = 0;
+    } catch (error) {
+      // Read all again.
+      this.#seen = -1;
+      throw error;
+    }
   }
 
   async #apply(topic: Topic, key: string, text: string | undefined): Promise<void> {
@@ -387,10 +432,12 @@ export class Board {
   }
 
   /** One line when the database is away, and one when it is back. */
-  #note(error: unknown): void {
+  #note(error: unknown, from?: number): void {
     const isAway = error !== undefined;
-    if (isAway === this.isAway || (isAway && this.#timer === undefined)) return;
-    this.isAway = isAway;
+    if (isAway && this.#timer === undefined) return;
+    const isNews = isAway !== (this.#failedFrom !== undefined);
+    this.#failedFrom = from;
+    if (!isNews) return;
     if (isAway) this.#log.warn({ err: error }, "the other halls cannot be reached");
     else this.#log.info("the other halls can be reached again");
   }
@@ -403,6 +450,9 @@ function away(cause?: unknown): HallError {
     next: [{ do: "retry-after", seconds: 1 }],
   });
 }
+
+/** The next beat tries again. */
+function ignore(): void {}
 
 const isCurrent = "(expires IS NULL OR expires > now())";
 

@@ -31,6 +31,11 @@ export class Line {
     });
   }
 
+  /** True if the next work uses a connection that was used before. */
+  get isOpen(): boolean {
+    return this.#connection !== undefined;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#inOrder(async () => this.#drop());
