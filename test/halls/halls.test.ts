@@ -61,6 +61,17 @@ test("a review on one machine counts on all", async () => {
     expect(said(await call(url, "read", `r${index}`))).toMatchObject({ id: `r${index}` });
 });
 
+test("agents that were approved on one machine are used by all", async () => {
+  const { stdout } = await team.run(0, "groups", "list", "--json");
+  const [{ name }] = JSON.parse(stdout).groups;
+  const task = { name, arguments: { task: "read r0" } };
+  for (const { url } of team.halls)
+    await until(async () => {
+      const { result } = (await ask(url, "tools/call", task)).body;
+      return (result as JsonObject | undefined)?.isError === false;
+    }, "the agent runs");
+});
+
 test("a question is answered through whichever hall the answer reaches", async () => {
   for (let index = 0; index < 6; index++) {
     const first = await call(team.url, "ask", `q${index}`);
