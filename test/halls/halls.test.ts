@@ -449,6 +449,27 @@ test("a hall that was stopped knows the tokens that were made and revoked meanwh
   expect(revoked.status).toBe(401);
 });
 
+test("a hall that is cut off cannot vouch for a token that was revoked since", async () => {
+  const [, cutOff, other] = team.halls;
+  if (!cutOff || !other) throw new Error("no hall");
+  const { stdout } = await team.run(0, "token", "create", "spent", "--json");
+  const bearer = { authorization: `Bearer ${JSON.parse(stdout).token}` };
+  const { headers } = await post(other.url, greeting, bearer);
+  const session = { ...bearer, "mcp-session-id": String(headers["mcp-session-id"]) };
+  await post(other.url, { jsonrpc: "2.0", method: "notifications/initialized" }, session);
+  const list = () => post(cutOff.url, { jsonrpc: "2.0", id: 2, method: "tools/list" }, session);
+  expect((await list()).status).toBe(200);
+  const { proxy } = cutOff;
+  proxy.target = { host: "127.0.0.1", port: 1 };
+  proxy.cut();
+  expect((await team.run(0, "token", "revoke", "spent")).stderr).toBe("");
+  // It still accepts the token itself, and passes the request on.
+  expect((await post(cutOff.url, greeting, bearer)).status).toBe(200);
+  expect((await list()).status).toBe(401);
+  proxy.target = cluster;
+  await until(async () => (await post(cutOff.url, greeting, bearer)).status === 401, "it is back");
+});
+
 test("a limit holds for all halls together, by at most 5 % more", async () => {
   const start = performance.now();
   let passed = 0;

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import type { OpenBucket } from "../../gateway/limits.ts";
 import type { HealthBook } from "../../registry/health.ts";
 import type { Registrations } from "../../registry/registrations.ts";
-import type { Admission } from "../../server/http/guard.ts";
+import type { Admission, Identity } from "../../server/http/guard.ts";
 import type { SharedMoves } from "../../server/http/moved-sessions.ts";
 import { OtherHalls } from "../../server/http/other-halls.ts";
 import { refuseUnavailable } from "../../server/http/refusal.ts";
@@ -35,6 +35,11 @@ export interface Together {
   findOwner(
     named: Pick<NamedTokens, "find">,
     token: string,
+  ): Admission | undefined | Promise<Admission | undefined>;
+  /** Admits a caller that another hall vouches for. That hall may not know that a named token was revoked. */
+  admit(
+    named: Pick<NamedTokens, "list">,
+    caller: Identity,
   ): Admission | undefined | Promise<Admission | undefined>;
   readonly openBucket: OpenBucket;
   share(own: Registrations, book: Registrations, health: HealthBook): Registrations;
@@ -77,6 +82,13 @@ export function createTogether(board: Board): Together {
         return outdated ? { refusal: refuseUnavailable(outdated) } : owner;
       };
       return confirm(false)?.then(find) ?? find();
+    },
+    admit(named, caller) {
+      const { principal, person } = caller;
+      if (person?.token !== principal || person.issuer !== undefined) return caller;
+      const check = (): Admission | undefined =>
+        named.list().some(({ name }) => name === principal) ? caller : undefined;
+      return confirm(false)?.then(check) ?? check();
     },
     openBucket: shareBuckets(board),
     share(own, book, health) {

@@ -75,7 +75,7 @@ export class MovedSessions {
     if (!row) return undefined;
     if ("hall" in row) return row.hall;
     if (this.#sessions.isLeaving) return this.#others.any();
-    if (!isSameCaller(row.caller, JSON.parse(JSON.stringify(caller)))) return undefined;
+    if (!isSameCaller(row.caller, caller)) return undefined;
     const taking = this.#take(id, row, caller);
     this.#moving.set(id, taking);
     await taking.catch(() => {});
