@@ -9,13 +9,14 @@ import { type Cluster, startCluster } from "../store/cluster.ts";
 import { startService } from "./service.ts";
 import {
   ask,
-  askStopped,
+  call,
+  decline,
+  greeting,
   type HttpAnswer,
   post,
   said,
   startTeam,
   type Team,
-  type TestHall,
 } from "./team.ts";
 
 /** Three halls behind a balancer act as one. */
@@ -52,9 +53,6 @@ afterAll(async () => {
   await team[Symbol.asyncDispose]();
   await cluster[Symbol.asyncDispose]();
 });
-
-const call = (url: string, name: string, id: string, more: JsonObject = {}) =>
-  ask(url, "tools/call", { name: `work__${name}`, arguments: { id }, ...more });
 
 test("a review on one machine counts on all", async () => {
   for (const [index, { url }] of team.halls.entries())
@@ -108,16 +106,6 @@ test("an approval that one hall asks for is given through another, and lets the 
 });
 
 test("a legacy session is known to all halls, and one whose hall has ended is unknown", async () => {
-  const greeting = {
-    jsonrpc: "2.0",
-    id: 1,
-    method: "initialize",
-    params: {
-      protocolVersion: "2025-11-25",
-      capabilities: {},
-      clientInfo: { name: "test", version: "1" },
-    },
-  };
   const { headers } = await post(team.url, greeting);
   const session = { "mcp-session-id": String(headers["mcp-session-id"]) };
   await post(team.url, { jsonrpc: "2.0", method: "notifications/initialized" }, session);
@@ -147,29 +135,9 @@ test("a grant and its revocation hold in every hall when the command has ended",
   expect(team.done()).not.toContain("change after");
 });
 
-/** Ends a call that asks for approval. */
-async function decline(url: string, id: string, asked: HttpAnswer): Promise<void> {
-  const { resultType, requestState, inputRequests } = asked.body.result as JsonObject;
-  expect(resultType).toBe("input_required");
-  const [key = ""] = Object.keys(inputRequests as JsonObject);
-  const inputResponses = { [key]: { action: "decline" } };
-  const ended = await call(url, "change", id, { requestState, inputResponses });
-  expect(ended.body.result).toMatchObject({ isError: true });
-}
-
 test("an approval given at one hall releases the call that waits in another", async () => {
-  const message = {
-    jsonrpc: "2.0",
-    id: 1,
-    method: "initialize",
-    params: {
-      protocolVersion: "2025-11-25",
-      capabilities: {},
-      clientInfo: { name: "test", version: "1" },
-    },
-  };
   const url = team.halls[2]?.url ?? "";
-  const { headers } = await post(url, message);
+  const { headers } = await post(url, greeting);
   const session = { "mcp-session-id": String(headers["mcp-session-id"]) };
   const params = { name: "work__change", arguments: { id: "approved" } };
   const waiting = post(url, { jsonrpc: "2.0", id: 2, method: "tools/call", params }, session);
@@ -393,83 +361,6 @@ test("a named token is good in every hall, and in none once it is revoked", asyn
   for (const { url } of team.halls) expect((await list(url)).status).toBe(401);
 });
 
-test("a hall without its database refuses changes with a time to retry, and finds another behind the same address", async () => {
-  expect((await team.run(0, "trust", "work.change")).stderr).toBe("");
-  const { url = "", proxy } = team.halls[1] ?? {};
-  if (!proxy) throw new Error("no hall");
-  proxy.target = { host: "127.0.0.1", port: 1 };
-  proxy.cut();
-  const refused = await call(url, "change", "away");
-  expect(refused.body.result).toMatchObject({ isError: true });
-  expect(JSON.stringify(refused.body)).toContain('"retryAfterSeconds":1');
-  expect(said(await call(url, "read", "away"))).toMatchObject({ id: "away" });
-  proxy.target = cluster;
-  await until(async () => "id" in said(await call(url, "change", "back")), "changes run again");
-  expect(team.done()).not.toContain("change away");
-  await team.run(0, "revoke", "work.change");
-});
-
-const stopped = (): TestHall => team.halls[2] as TestHall;
-
-test("a hall that was stopped does not read a resource whose review was taken back meanwhile", async () => {
-  const { url } = stopped();
-  const read = () => ask(url, "resources/read", { uri: "work://notes" });
-  expect(JSON.stringify((await read()).body)).toContain("our notes");
-  const late = await askStopped(stopped(), () => team.run(0, "trust", "reset", "--yes"), read);
-  expect(JSON.stringify(late.body)).not.toContain("our notes");
-  expect((await team.run(0, "build", "--yes")).code).toBe(0);
-  await until(async () => JSON.stringify((await read()).body).includes("our notes"), "reviewed");
-});
-
-test("a hall that was stopped obeys grants and revocations of that time in its next call", async () => {
-  const { url } = stopped();
-  const change = () => call(url, "change", "stopped");
-  const granted = await askStopped(stopped(), () => team.run(0, "trust", "work.change"), change);
-  expect(said(granted)).toMatchObject({ id: "stopped" });
-  const asked = await askStopped(stopped(), () => team.run(0, "revoke", "work.change"), change);
-  await decline(url, "stopped", asked);
-  expect(team.done().filter((line) => line === "change stopped")).toHaveLength(1);
-});
-
-test("a hall that was stopped knows the tokens that were made and revoked meanwhile", async () => {
-  const { url } = stopped();
-  let token = "";
-  const read = () =>
-    ask(url, "tools/call", { name: "work__read", arguments: { id: "t" } }, { token });
-  const made = await askStopped(
-    stopped(),
-    async () => {
-      const { stdout } = await team.run(0, "token", "create", "brief", "--json");
-      token = JSON.parse(stdout).token;
-    },
-    read,
-  );
-  expect(said(made)).toMatchObject({ id: "t" });
-  const revoked = await askStopped(stopped(), () => team.run(0, "token", "revoke", "brief"), read);
-  expect(revoked.status).toBe(401);
-});
-
-test("a hall that is cut off cannot vouch for a token that was revoked since", async () => {
-  const [, cutOff, other] = team.halls;
-  if (!cutOff || !other) throw new Error("no hall");
-  const { stdout } = await team.run(0, "token", "create", "spent", "--json");
-  const bearer = { authorization: `Bearer ${JSON.parse(stdout).token}` };
-  const { headers } = await post(other.url, greeting, bearer);
-  const session = { ...bearer, "mcp-session-id": String(headers["mcp-session-id"]) };
-  await post(other.url, { jsonrpc: "2.0", method: "notifications/initialized" }, session);
-  const list = () => post(cutOff.url, { jsonrpc: "2.0", id: 2, method: "tools/list" }, session);
-  expect((await list()).status).toBe(200);
-  const { proxy } = cutOff;
-  proxy.target = { host: "127.0.0.1", port: 1 };
-  proxy.cut();
-  expect((await team.run(0, "token", "revoke", "spent")).stderr).toBe("");
-  // It still accepts the token itself, and passes the request on.
-  expect((await post(cutOff.url, greeting, bearer)).status).toBe(200);
-  expect((await list()).status).toBe(401);
-  proxy.target = cluster;
-  await until(async () => (await post(cutOff.url, greeting, bearer)).status === 401, "it is back");
-});
-
 test("a limit holds for all halls together, by at most 5 % more", async () => {
   const start = performance.now();
   let passed = 0;
@@ -505,14 +396,3 @@ test("a hall that leaves refuses new work, and its ready check says so", async (
   expect(said(await call(other, "ask", "last", more))).toMatchObject({ word: "end" });
   expect((await leaving?.process.exited)?.code).toBe(0);
 });
-
-const greeting = {
-  jsonrpc: "2.0",
-  id: 1,
-  method: "initialize",
-  params: {
-    protocolVersion: "2025-11-25",
-    capabilities: {},
-    clientInfo: { name: "test", version: "1" },
-  },
-};

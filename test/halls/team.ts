@@ -379,3 +379,29 @@ export function said({ body }: HttpAnswer): JsonObject {
   if (result.isError === true || !isObject(first)) return { failed: result };
   return JSON.parse(String(first.text));
 }
+
+/** What a legacy client says first. */
+export const greeting = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  },
+};
+
+/** Calls a tool of `work.mjs`. */
+export const call = (url: string, name: string, id: string, more: JsonObject = {}) =>
+  ask(url, "tools/call", { name: `work__${name}`, arguments: { id }, ...more });
+
+/** Ends a call that asks for approval. */
+export async function decline(url: string, id: string, asked: HttpAnswer): Promise<void> {
+  const { requestState, inputRequests } = asked.body.result as JsonObject;
+  if (!isObject(inputRequests)) throw new Error(`was not asked: ${JSON.stringify(asked.body)}`);
+  const [key = ""] = Object.keys(inputRequests);
+  const inputResponses = { [key]: { action: "decline" } };
+  const ended = await call(url, "change", id, { requestState, inputResponses });
+  if (!("failed" in said(ended))) throw new Error(`ran: ${JSON.stringify(ended.body)}`);
+}
