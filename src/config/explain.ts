@@ -89,8 +89,11 @@ function expectation(field: Outline = {}, value: unknown): string {
   if (field.const !== undefined) return JSON.stringify(field.const);
   if (type === "integer") return `a whole number from ${field.minimum} to ${field.maximum}`;
   if (type === "string" && pattern) return `text like ${pattern}`;
-  if (type === "string")
-    return value && typeof value === "string" ? `at most ${field.maxLength}` : "text";
+  if (type === "string") {
+    if (typeof value !== "string" || value === "") return "text";
+    const isShort = value.length < (field.minLength ?? 0);
+    return isShort ? `at least ${field.minLength}` : `at most ${field.maxLength}`;
+  }
   if (type === "boolean") return "true or false";
   if (type === "array") return `a list of ${field.items?.type === "string" ? "texts" : "values"}`;
   const isOfTexts = field.additionalProperties && field.additionalProperties.type === "string";

@@ -139,10 +139,11 @@ export class Bucket implements RateBucket {
   #tokens: number;
   #filledAt: number;
 
-  constructor({ perSecond, burst }: Allowance, now: number) {
+  /** Has `tokens` at the start, at most a burst. */
+  constructor({ perSecond, burst }: Allowance, now: number, tokens = burst) {
     this.#perMs = perSecond / 1000;
     this.#burst = burst;
-    this.#tokens = burst;
+    this.#tokens = Math.min(burst, tokens);
     this.#filledAt = now;
   }
 

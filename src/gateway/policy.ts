@@ -39,12 +39,11 @@ function requestOf({ caller, target, name }: ResolvedCall): PolicyRequest {
   return { caller, action: "call", subject: { tool: target }, name };
 }
 
-/** Refuses even if the audit write fails. */
-function refuse(call: ResolvedCall, denial: Denial, { audit }: PolicyParts): Promise<never> {
-  const deny = (): never => {
-    throw deniedError(denial);
-  };
-  return audit(decisionOf(call, "denied", denial.reason), call).then(deny, deny);
+/** Refuses even if the audit write fails. No policy has decided what is refused only for now. */
+async function refuse(call: ResolvedCall, denial: Denial, { audit }: PolicyParts): Promise<never> {
+  if (denial.retryAfterSeconds === undefined)
+    await audit(decisionOf(call, "denied", denial.reason), call).catch(() => {});
+  throw deniedError(denial);
 }
 
 /** True if the caller may approve its own call. */

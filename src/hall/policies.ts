@@ -57,7 +57,7 @@ export async function publishedChanged(
   { policies, server, log }: Pick<Hall, "policies" | "server"> & { readonly log: Log },
   files: SharedFiles,
 ): Promise<void> {
-  if (!policies.isOn && files.length === 0) return;
+  if (!policies.isOn && policies.isKnown && files.length === 0) return;
   await policies.replaceShared(files);
   server.refreshLists();
   logChange(policies, log);

@@ -118,7 +118,11 @@ export async function approveRewritten(
 }
 
 /** The approved groups of a project and their guide for clients. Other files are logged and left out. */
-export async function openAgents(folder: string, entries: Entries, log: Log): Promise<GroupSource> {
+export async function openAgents(
+  folder: string,
+  entries: Entries,
+  log: Pick<Log, "warn">,
+): Promise<GroupSource> {
   const { agents, guide, problems } = await readAgentFolder(folder);
   for (const problem of problems) log.warn(problem);
   const isUsed = (name: string, text: string): boolean => {

@@ -68,8 +68,10 @@ export async function openAlone({
   ]);
   const entries = await ledger.read();
   const moduleOptions = { patterns: config.toolkits, folder, sandbox: config.defaults.sandbox };
-  const agents = await openAgents(folder, entries, log);
-  const savedPrograms = await openSavedPrograms(folder, entries, log);
+  // With other halls, what is approved is known for certain only after joining them.
+  const early = together ? { warn() {} } : log;
+  const agents = await openAgents(folder, entries, early);
+  const savedPrograms = await openSavedPrograms(folder, entries, early);
   const isOpen = await watchFolders(settings);
   let current = loaded;
   let switching = Promise.resolve();
@@ -112,7 +114,13 @@ export async function openAlone({
     secretStore: together?.own.secrets(openSecretStore()),
     together,
   });
-  if (together) await joinOthers(hall, together, settings);
+  const followTrust = createFollowTrust(hall, folder);
+  if (together) {
+    await joinOthers(hall, together, settings);
+    followTrust().catch((err: unknown) =>
+      log.error({ err }, "could not follow the trust of others"),
+    );
+  }
   hall.server.presets = presetsOf(config);
   const reload = createReload(hall, loaded);
   const watching = watchConfig(
@@ -135,7 +143,7 @@ export async function openAlone({
   );
   return {
     hall,
-    followTrust: createFollowTrust(hall, folder),
+    followTrust,
     async close(drainMs = 0) {
       watching.close();
       await hall.close(drainMs);
@@ -167,10 +175,9 @@ async function joinOthers(
     hall.trust?.refresh();
     hall.approvals.wake();
   });
-  const dropRevoked = followTokens(board);
-  const obeyPublished = followPolicies(board, (files) => publishedChanged(hall, files));
+  followTokens(board);
+  const obeyPublished = await followPolicies(board, (files) => publishedChanged(hall, files));
   await board.join();
-  await dropRevoked();
   await obeyPublished();
 }
 

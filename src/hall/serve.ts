@@ -70,6 +70,7 @@ export async function serveProject(
     open,
     metrics: () => writeMetrics({ version, meter, store, clients: () => server.clientCount }),
     findOwner: together ? (given) => together.findOwner(named, given) : named.find,
+    admit: together && ((caller) => together.admit(named, caller)),
     tls,
     publicUrl,
     accessTokens,

@@ -142,6 +142,11 @@ export class Server {
     return this.#isClosing;
   }
 
+  /** True if new requests should be sent here: it does not leave, and knows the policies that several halls share. */
+  get isReady(): boolean {
+    return !this.isLeaving && !this.#isClosing && this.#parts.policies.isKnown;
+  }
+
   /** True while something runs or waits here that no other hall can continue. */
   get isBusy(): boolean {
     const { asking, tasks } = this.#parts;

@@ -3,8 +3,8 @@ import type { Channel, Receiver } from "./channel.ts";
 
 export interface WebSocketOptions {
   readonly pingMs?: number;
-  /** Called for each message; false closes the socket. */
-  mayReceive?(): boolean;
+  /** Called for each message; false closes the socket. Nothing more is read while it is being decided. */
+  mayReceive?(): boolean | Promise<boolean>;
 }
 
 /** One message one text frame. Payload limit and protocol checks are ws's; a peer that stops answering pings is cut. */
@@ -16,6 +16,30 @@ export function createWebSocketChannel(
   let isAlive = true;
   let isClosed = false;
   const early: Buffer[] = [];
+  let isHeld = false;
+  /** Frames that wait until it is known whether they may be received. */
+  let waiting: Buffer[] | undefined;
+  const readOn = (): void => (isHeld || waiting ? socket.pause() : socket.resume());
+
+  function receive(data: Buffer): void {
+    if (receiver) receiver.frame(data);
+    else early.push(data);
+  }
+
+  function admit(frames: readonly Buffer[], may: boolean): void {
+    if (may) frames.forEach(receive);
+    else socket.close(policyViolation, "no longer admitted");
+  }
+
+  async function admitLater(frame: Buffer, verdict: Promise<boolean>): Promise<void> {
+    const frames = [frame];
+    waiting = frames;
+    readOn();
+    const may = await verdict;
+    waiting = undefined;
+    readOn();
+    if (!isClosed) admit(frames, may);
+  }
 
   const ping = setInterval(() => {
     // While it is not read, its answers cannot arrive.
@@ -34,9 +58,12 @@ export function createWebSocketChannel(
   socket.on("message", (data: Buffer, isBinary) => {
     isAlive = true;
     if (isBinary) socket.close(unsupportedData, "text frames only");
-    else if (!mayReceive()) socket.close(policyViolation, "no longer admitted");
-    else if (receiver) receiver.frame(data);
-    else early.push(data);
+    else if (waiting) waiting.push(data);
+    else {
+      const may = mayReceive();
+      if (typeof may === "boolean") admit([data], may);
+      else void admitLater(data, may);
+    }
   });
   // ws closes the socket itself after an error; the close event says the rest.
   socket.on("error", () => {});
@@ -67,10 +94,14 @@ export function createWebSocketChannel(
     get queuedBytes() {
       return socket.bufferedAmount;
     },
-    pause: () => socket.pause(),
+    pause() {
+      isHeld = true;
+      readOn();
+    },
     resume() {
       isAlive = true;
-      socket.resume();
+      isHeld = false;
+      readOn();
     },
     async close({ now = false } = {}) {
       if (isClosed) return;

@@ -31,7 +31,9 @@ describe("every config of the documentation loads", () => {
     using folder = makeConfigFolder();
     const file = language === "toml" ? "guildhall.toml" : "guildhall.json";
     folder.write(needs.get("config") === "user" ? "user" : file, text);
-    const names = [...text.matchAll(/\$\{([A-Z_]+)\}/g)].map(([, name]) => [name, "value"]);
+    // Long enough for a key.
+    const value = "value".repeat(8);
+    const names = [...text.matchAll(/\$\{([A-Z_]+)\}/g)].map(([, name]) => [name, value]);
     const { unusable, warnings } = await folder.load({ env: Object.fromEntries(names) });
     expect({ unusable, warnings }).toEqual({ unusable: {}, warnings: [] });
   });

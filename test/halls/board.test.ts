@@ -167,6 +167,26 @@ test("without the database, a hall allows its part of a limit", async () => {
   expect(waits.filter((ms) => ms === 0)).toHaveLength(10);
 });
 
+test("a hall that loses the database after the limit was reached does not begin it again", async () => {
+  let tokens = 30;
+  const draw = async (_key: string, _limit: unknown, wanted: number) => {
+    const taken = Math.min(wanted, tokens);
+    tokens -= taken;
+    return { taken, left: tokens };
+  };
+  const board = { isCurrent: true, colleagues: [{}, {}] as never, draw };
+  const bucket = shareBuckets(board)("client", { perSecond: 3, burst: 30 }, 0);
+  const take = async (at: number, count: number): Promise<number> => {
+    const waits = await Promise.all(Array.from({ length: count }, () => bucket.take(at)));
+    return waits.filter((ms) => ms === 0).length;
+  };
+  expect(await take(0, 40)).toBe(30);
+  board.isCurrent = false;
+  expect(await take(400, 40)).toBe(0);
+  // Its part of the limit, from when the bucket was empty.
+  expect(await take(2_000, 40)).toBe(2);
+});
+
 test("after two minutes without the database a hall trusts no session and no named token, until it is back", async () => {
   await using proxy = await openProxy(cluster);
   const schema = "cutoff";
@@ -176,7 +196,7 @@ test("after two minutes without the database a hall trusts no session and no nam
   const [here, there] = [page.sessions, new SharedValues(far, "sessions")];
   await Promise.all([near.join(), far.join()]);
   const named = { find: () => ({ principal: "ci", rights: { scopes: ["call"] } }) };
-  const findOwner = (): unknown => find(named, "token");
+  const findOwner = async (): Promise<unknown> => find(named, "token");
   await there.put("anna", "signed in", 60_000);
   expect(here.get("anna")).toBe("signed in");
 
@@ -186,7 +206,7 @@ test("after two minutes without the database a hall trusts no session and no nam
   const now = performance.now();
   const clock = vi.spyOn(performance, "now").mockReturnValue(now + 100_000);
   expect(here.get("anna")).toBe("signed in");
-  expect(findOwner()).toHaveProperty("principal", "ci");
+  expect(await findOwner()).toHaveProperty("principal", "ci");
   clock.mockReturnValue(now + 121_000);
   expect(() => here.get("anna")).toThrow("does not answer");
   const refused = {
@@ -194,7 +214,7 @@ test("after two minutes without the database a hall trusts no session and no nam
     details: { retryAfterSeconds: 1 },
     headers: { "retry-after": "1" },
   };
-  expect(findOwner()).toMatchObject({ refusal: refused });
+  expect(await findOwner()).toMatchObject({ refusal: refused });
   clock.mockRestore();
 
   proxy.isSilent = false;
@@ -208,7 +228,7 @@ test("after two minutes without the database a hall trusts no session and no nam
     "connected again",
   );
   expect(here.get("anna")).toBeUndefined();
-  expect(findOwner()).toHaveProperty("principal", "ci");
+  expect(await findOwner()).toHaveProperty("principal", "ci");
   await Promise.all([near.close(), far.close()]);
 });
 

@@ -5,7 +5,15 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { type OAuthServer, startOAuthServer } from "../servers/oauth-server.ts";
 import { startIssuer, type TokenIssuer } from "../servers/token-issuer.ts";
 import { type Cluster, startCluster } from "../store/cluster.ts";
-import { ask, type HttpAnswer, post, startTeam, type Team } from "./team.ts";
+import {
+  ask,
+  askStopped,
+  type HttpAnswer,
+  post,
+  startTeam,
+  type Team,
+  type TestHall,
+} from "./team.ts";
 
 let cluster: Cluster;
 let far: OAuthServer;
@@ -50,7 +58,8 @@ const tokenOf = (sub: string): Promise<string> =>
   });
 
 interface Browser {
-  ask(method: string, params?: JsonObject): Promise<HttpAnswer>;
+  /** Default: through the balancer. */
+  ask(method: string, params?: JsonObject, url?: string): Promise<HttpAnswer>;
 }
 
 async function signIn(token: string): Promise<Browser> {
@@ -58,11 +67,18 @@ async function signIn(token: string): Promise<Browser> {
   const cookie = String(headers["set-cookie"]).split(";")[0] ?? "";
   const { csrf } = body.result as { readonly csrf: string };
   const session = { cookie, "x-guildhall-csrf": csrf };
-  return { ask: (method, params = {}) => page(method, params, session) };
+  return { ask: (method, params = {}, url = team.url) => page(method, params, session, url) };
 }
 
-function page(method: string, params: JsonObject, headers = {}): Promise<HttpAnswer> {
-  return post(team.url, params, headers, { path: `/api/page/${method}` });
+function page(
+  method: string,
+  params: JsonObject,
+  headers = {},
+  url = team.url,
+): Promise<HttpAnswer> {
+  // A browser has one address for all halls; the name of its cookie depends on it.
+  const { host } = new URL(team.url);
+  return post(url, params, { ...headers, host }, { path: `/api/page/${method}` });
 }
 
 /** The query with which the issuer of the server sends the browser back. */
@@ -87,6 +103,28 @@ test("a browser is signed in to every hall, and signed out of every hall", async
   expect(body).not.toContain((await tokenOf("anna")).split(".")[0]);
   expect((await anna.ask("sign-out")).status).toBe(200);
   for (let count = 0; count < 2; count++) expect((await anna.ask("own")).status).toBe(401);
+});
+
+test("a hall that was stopped knows who signed in and out meanwhile", async () => {
+  const [other, stopped] = team.halls as [TestHall, TestHall];
+  const token = await tokenOf("anna");
+  let anna: Browser | undefined;
+  // The balancer gives nothing to a hall that does not answer.
+  stopped.isOpen = false;
+  const signedIn = await askStopped(
+    stopped,
+    async () => {
+      anna = await signIn(token);
+    },
+    async () => anna?.ask("own", {}, stopped.url),
+  );
+  expect(signedIn?.status).toBe(200);
+  const signOut = async () => anna?.ask("sign-out", {}, other.url);
+  const signedOut = await askStopped(stopped, signOut, async () =>
+    anna?.ask("own", {}, stopped.url),
+  );
+  expect(signedOut?.status).toBe(401);
+  stopped.isOpen = true;
 });
 
 test("a login begun in one hall ends in any hall, once, and only for the person who began it", async () => {

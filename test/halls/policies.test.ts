@@ -6,7 +6,7 @@ import type { Settings } from "../../src/hall/settings.ts";
 import { publishPolicies } from "../../src/hall/together/shared-policies.ts";
 import { until } from "../servers/until.ts";
 import { type Cluster, startCluster } from "../store/cluster.ts";
-import { ask, type HttpAnswer, startTeam, type Team } from "./team.ts";
+import { ask, askStopped, type HttpAnswer, startTeam, type Team, type TestHall } from "./team.ts";
 
 let cluster: Cluster;
 let team: Team;
@@ -93,14 +93,9 @@ test("files of a machine can tighten the published policies, never loosen them",
 });
 
 test("a hall that was stopped obeys the policies of that time in its next call", async () => {
-  const { child } = team.halls[1]?.process ?? {};
-  child?.kill("SIGSTOP");
-  try {
-    await publish(0, noReads);
-  } finally {
-    child?.kill("SIGCONT");
-  }
-  expect(await outcome(1)).toContain("no-reads");
+  const stopped = team.halls[1] as TestHall;
+  const publishing = () => publish(0, noReads);
+  expect(await askStopped(stopped, publishing, () => outcome(1))).toContain("no-reads");
   await withdraw();
 });
 
@@ -116,6 +111,32 @@ test("a hall that is cut off, and one that starts then, keep the last known poli
   proxy.target = cluster;
   await withdraw();
   await until(async () => (await outcome(1)) === "ran", "it heard that they were withdrawn");
+});
+
+test("a machine that never reached the database is not ready, and then obeys what was decided long before", async () => {
+  const { stdout } = await team.run(0, "token", "create", "gone", "--json");
+  const { token } = JSON.parse(stdout);
+  const call = () =>
+    ask(urlOf(1), "tools/call", { name: "work__read", arguments: { id: "p" } }, { token });
+  const ready = async () => (await fetch(`${urlOf(1)}/ready`)).status;
+  expect((await call()).status).toBe(200);
+  const { process: ended, proxy } = team.halls[1] ?? {};
+  if (!ended || !proxy) throw new Error("no hall");
+  await ended[Symbol.asyncDispose]();
+  expect((await team.run(0, "token", "revoke", "gone")).stderr).toBe("");
+  // As an hour later: nothing is left of the revoked token, and the machine has never seen a policy.
+  await cluster.query(`DELETE FROM ${team.schema}.board WHERE topic = 'tokens'`);
+  rmSync(join(team.home, "home1", "data", "guildhall", "policies"), { recursive: true });
+  proxy.target = { host: "127.0.0.1", port: 1 };
+  await team.restart(1);
+  expect(await ready()).toBe(503);
+  const { body } = await read(1);
+  expect(JSON.stringify(body)).toContain('"retryAfterSeconds":1');
+  expect(JSON.stringify(body)).not.toContain("policy check");
+  proxy.target = cluster;
+  await until(async () => (await ready()) === 200, "it has reached the database");
+  expect(await outcome(1)).toBe("ran");
+  expect((await call()).status).toBe(401);
 });
 
 test("published policies that cannot be used deny everything in all halls", async () => {

@@ -17,6 +17,7 @@ import { modern } from "../servers/client.ts";
 import { modernHeaders } from "../servers/door-clients.ts";
 import { allowUnattended } from "../servers/home.ts";
 import { type ServeProcess, watchProcess } from "../servers/serve-process.ts";
+import { until } from "../servers/until.ts";
 import type { Cluster } from "../store/cluster.ts";
 import { openProxy, type Proxy as TcpProxy } from "../store/proxy.ts";
 
@@ -152,6 +153,8 @@ export async function startTeam(
   const built = await run(0, "build", "--yes");
   if (built.code !== 0) throw new Error(`build failed: ${built.stdout}${built.stderr}`);
   halls.push(...(await Promise.all(Array.from({ length: count }, (_, index) => open(index)))));
+  for (const { url } of halls)
+    await until(async () => (await fetch(`${url}/ready`)).ok, "the hall is ready");
   return {
     halls,
     url: balancer.url,
@@ -310,6 +313,37 @@ function readEvents(text: string): readonly JsonObject[] {
   return data.map((each) => JSON.parse(each)).filter(isObject);
 }
 
+/** Longer than a hall waits for an answer of the database. */
+const stoppedMs = 2_500;
+
+/**
+ * Decides something while a hall is stopped, whose last question to the database was lost. The request reaches it before it hears
+ * of that.
+ */
+export async function askStopped<T>(
+  { process: { child }, proxy }: TestHall,
+  decide: () => Promise<unknown>,
+  request: () => Promise<T>,
+): Promise<T> {
+  const before = proxy.dropped;
+  proxy.isSilent = true;
+  await until(() => proxy.dropped > before, "the hall asks the database");
+  child.kill("SIGSTOP");
+  const since = performance.now();
+  proxy.isSilent = false;
+  proxy.delayMs = 50;
+  try {
+    await decide();
+    await until(() => performance.now() - since > stoppedMs, "its question is too old");
+    const late = request();
+    child.kill("SIGCONT");
+    return await late;
+  } finally {
+    child.kill("SIGCONT");
+    proxy.delayMs = 0;
+  }
+}
+
 let ids = 0;
 
 interface AskOptions {
@@ -344,4 +378,30 @@ export function said({ body }: HttpAnswer): JsonObject {
   const [first] = Array.isArray(result.content) ? result.content : [];
   if (result.isError === true || !isObject(first)) return { failed: result };
   return JSON.parse(String(first.text));
+}
+
+/** What a legacy client says first. */
+export const greeting = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  },
+};
+
+/** Calls a tool of `work.mjs`. */
+export const call = (url: string, name: string, id: string, more: JsonObject = {}) =>
+  ask(url, "tools/call", { name: `work__${name}`, arguments: { id }, ...more });
+
+/** Ends a call that asks for approval. */
+export async function decline(url: string, id: string, asked: HttpAnswer): Promise<void> {
+  const { requestState, inputRequests } = asked.body.result as JsonObject;
+  if (!isObject(inputRequests)) throw new Error(`was not asked: ${JSON.stringify(asked.body)}`);
+  const [key = ""] = Object.keys(inputRequests);
+  const inputResponses = { [key]: { action: "decline" } };
+  const ended = await call(url, "change", id, { requestState, inputResponses });
+  if (!("failed" in said(ended))) throw new Error(`ran: ${JSON.stringify(ended.body)}`);
 }

@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { chainHash } from "../../src/store/chain.ts";
 import { openStore, type StoreSettings } from "../../src/store/open-store.ts";
 import { PostgresEngine } from "../../src/store/postgres/engine.ts";
 import { tablesOf } from "../../src/store/schema.ts";
@@ -103,6 +104,40 @@ test("a hall of the last version continues after a new one has added to the tabl
   await cluster.query("UPDATE rolling.version SET added = 99");
   await using next = open(cluster.url({ schema: "rolling" }));
   expect(await next.calls.list()).toHaveLength(2);
+});
+
+test("the database of version 0.1 is taken over with its calls and its chain, and its hall writes on", async () => {
+  const dump = new URL("../servers/version-0.1/postgres.sql", import.meta.url);
+  await cluster.query(readFileSync(dump, "utf8"));
+  await using store = open(cluster.url({ schema: "team" }));
+  expect(await store.audit.verify()).toMatchObject({ rows: 4 });
+  await store.audit.append(entry("new"));
+  await store.calls.begin(callRow({ id: "new" }));
+
+  const [head] = await cluster.query("SELECT seq, hash FROM team.chain WHERE name = 'head'");
+  const row = { seq: Number(head?.seq) + 1, at: 7, kind: "granted", subject: "work.change" };
+  const rest = { caller: "user root", reason: "until it is revoked", details: "null" };
+  const hash = chainHash(String(head?.hash), { ...row, ...rest });
+  const values = [...Object.values({ ...row, ...rest }), hash].map((value) => `'${value}'`);
+  await cluster.query(
+    `INSERT INTO team.audit VALUES (${values.join(", ")});
+     UPDATE team.chain SET seq = ${row.seq}, hash = '${hash}' WHERE name = 'head';
+     INSERT INTO team.calls (id, parent, root, at, caller, connection, face, toolkit, tool, digest, outcome, code,
+       ms, bytes_in, bytes_out, planner, arguments, result, bucket)
+     SELECT 'old', parent, root, at, caller, connection, face, toolkit, tool, digest, outcome, code,
+       ms, bytes_in, bytes_out, planner, arguments, result, bucket FROM team.calls WHERE seq = 1;
+     UPDATE team.calls SET outcome = 'ok' WHERE id = 'call_1LmbST5A4'`,
+  );
+  expect(await store.audit.verify()).toMatchObject({ rows: 6 });
+  const calls = await store.calls.list();
+  expect(calls.map(({ id, outcome }) => `${id} ${outcome}`)).toEqual([
+    "call_1LmbST5A1 ok",
+    "call_1LmbST5A2 ok",
+    "call_1LmbST5A3 ok",
+    "call_1LmbST5A4 ok",
+    "new ok",
+    "old ok",
+  ]);
 });
 
 test("a database that was set back is reported and not written until a person accepts it", async () => {

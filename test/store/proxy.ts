@@ -8,6 +8,8 @@ export interface Proxy {
   target: Address;
   /** Drops everything without closing the connections. */
   isSilent: boolean;
+  /** How many messages it has dropped. */
+  readonly dropped: number;
   /** Answers are passed on this much later. */
   delayMs: number;
   /** Closes both connections instead of passing on the next answer to a message with this text. */
@@ -24,6 +26,7 @@ interface Address {
 
 export async function openProxy(target: Address): Promise<Proxy> {
   const sockets = new Set<Socket>();
+  let dropped = 0;
   const server = createServer((near) => {
     const far = connect(proxy.target.port, proxy.target.host);
     let isLost = false;
@@ -37,7 +40,10 @@ export async function openProxy(target: Address): Promise<Proxy> {
       });
     }
     near.on("data", (bytes) => {
-      if (proxy.isSilent) return;
+      if (proxy.isSilent) {
+        dropped++;
+        return;
+      }
       if (proxy.loseAnswerTo !== undefined && bytes.includes(proxy.loseAnswerTo)) {
         isLost = true;
         proxy.loseAnswerTo = undefined;
@@ -59,6 +65,9 @@ export async function openProxy(target: Address): Promise<Proxy> {
     target,
     port: typeof address === "object" && address ? address.port : 0,
     isSilent: false,
+    get dropped() {
+      return dropped;
+    },
     delayMs: 0,
     loseAnswerTo: undefined,
     cut() {

@@ -17,6 +17,7 @@ import { createLog } from "../../src/base/log.ts";
 import { AccessTokens } from "../../src/server/http/access-tokens.ts";
 import { openPageSessions } from "../../src/server/http/page-sessions.ts";
 import { openNamedTokens } from "../../src/server/http/tokens.ts";
+import { modern } from "../servers/client.ts";
 import { type Door, doorToken, openDoor, type Reply } from "../servers/door.ts";
 import { askModern, connectWebSocket, modernHeaders } from "../servers/door-clients.ts";
 import { startIssuer, type TokenIssuer } from "../servers/token-issuer.ts";
@@ -389,13 +390,19 @@ describe("still works:", () => {
     expect((await send(token)).status).toBe(401);
   });
 
-  test("a socket is closed when its token has expired", async () => {
+  test("a socket is closed when its token has expired, and what it sent then does not run", async () => {
     const client = await connectWebSocket(door, {
       headers: bearer(await sign({ exp: now() + 30 })),
     });
+    const before = calls;
+    const call = modern(callUp);
+    await client.request("tools/call", call);
+    expect(calls).toBe(before + 1);
     skewMs = 60_000;
-    client.notify("notifications/initialized", {});
+    client.ask("tools/call", call);
+    client.ask("tools/call", call);
     expect(await client.closed).toBe(1008);
+    expect(calls).toBe(before + 1);
   });
 });
 

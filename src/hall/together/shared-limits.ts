@@ -4,8 +4,8 @@ import type { Board } from "../../store/shared/board.ts";
 
 /** Each hall takes this part of a second's tokens at once, so that all together go over the limit by little. */
 const share = 1 / 50;
-/** A call does not wait longer for the database. */
-const drawMsMax = 200;
+/** A call does not wait longer for the database: after this time a hall knows that it is away. */
+const drawMsMax = 1_000;
 
 /** Buckets in the database, from which each hall takes some tokens at once and gives them to its calls. */
 export function shareBuckets(board: Pick<Board, "draw" | "isCurrent" | "colleagues">): OpenBucket {
@@ -16,9 +16,10 @@ class LeasedBucket implements RateBucket {
   readonly #board: Parameters<typeof shareBuckets>[0];
   readonly #key: string;
   readonly #allowance: Allowance;
-  readonly #createdAt: number;
-  /** While the database is away, this hall allows its part of the limit. */
+  /** While the database is away, this hall allows its part of the limit, from what was left. */
   #alone: Bucket | undefined;
+  #left: number;
+  #drawnAt: number;
   #tokens = 0;
   #emptyUntil = Number.NEGATIVE_INFINITY;
   #drawing: Promise<boolean> | undefined;
@@ -32,7 +33,8 @@ class LeasedBucket implements RateBucket {
     this.#board = board;
     this.#key = key;
     this.#allowance = allowance;
-    this.#createdAt = now;
+    this.#left = allowance.burst;
+    this.#drawnAt = now;
   }
 
   take(now: number): number | Promise<number> {
@@ -57,19 +59,25 @@ class LeasedBucket implements RateBucket {
     const { perSecond } = this.#allowance;
     const wanted = Math.max(1, Math.ceil(perSecond * share));
     const late = sleep(drawMsMax, undefined, { ref: false });
-    const draw = this.#board.draw(this.#key, this.#allowance, wanted).catch(() => undefined);
-    const drawn = await Promise.race([draw, late]);
-    if (!drawn) return false;
-    this.#tokens += drawn.taken;
-    if (drawn.taken === 0) this.#emptyUntil = now + ((1 - drawn.left) * 1_000) / perSecond;
-    return true;
+    const draw = this.#board.draw(this.#key, this.#allowance, wanted).then(
+      ({ taken, left }) => {
+        this.#tokens += taken;
+        this.#left = left;
+        this.#drawnAt = now;
+        this.#alone = undefined;
+        if (taken === 0) this.#emptyUntil = now + ((1 - left) * 1_000) / perSecond;
+        return true;
+      },
+      () => false,
+    );
+    return (await Promise.race([draw, late])) ?? false;
   }
 
   #takeAlone(now: number): number {
     const halls = 1 + this.#board.colleagues.length;
     const { perSecond, burst } = this.#allowance;
     const part = { perSecond: perSecond / halls, burst: Math.max(1, burst / halls) };
-    this.#alone ??= new Bucket(part, this.#createdAt);
+    this.#alone ??= new Bucket(part, this.#drawnAt, this.#left / halls);
     return this.#alone.take(now);
   }
 }

@@ -8,12 +8,13 @@ export interface SharedPage extends SharedSessions {
   readonly begun: SharedValues;
 }
 
-export function sharePage(board: Board): SharedPage {
+export function sharePage(board: Board, catchUp: SharedSessions["catchUp"]): SharedPage {
   const begun = new SharedValues(board, "begun");
   return {
     own: board.key.derive("user of the page").toString("base64url"),
     sessions: new SharedValues(board, "sessions"),
     codes: begun,
     begun,
+    catchUp,
   };
 }

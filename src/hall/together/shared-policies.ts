@@ -55,36 +55,30 @@ export async function readPublished(settings: Settings): Promise<readonly Policy
  * Makes this hall obey what is published. A copy on this machine counts while the database is away, and if the row was
  * removed or set back there. Returns what to do after joining.
  */
-export function followPolicies(
+export async function followPolicies(
   board: Board,
   adopt: (files: SharedFiles) => Promise<void>,
-): () => Promise<void> {
-  let known: Published | undefined;
+): Promise<() => Promise<void>> {
+  let known = await readCopy(board);
+  if (known) await adopt(filesOf(known));
   const obey = async (published: Published): Promise<void> => {
     known = published;
     await adopt(filesOf(published));
     await replacePrivate(copyOf(board), JSON.stringify(published));
   };
   board.on("policies", async (_key, text) => {
-    known ??= await readCopy(board);
     const row = parse(text);
     if (row && row.revision > (known?.revision ?? 0)) await obey(row);
   });
+  board.onWhole(async () => {
+    if (!known) await obey(nonePublished);
+  });
   return async () => {
-    known ??= await readCopy(board);
-    if (known) return adopt(filesOf(known));
-    if (board.isCurrent) return obey(nonePublished);
-    await adopt("unknown");
-    const timer = setInterval(() => {
-      if (!board.isCurrent) return;
-      clearInterval(timer);
-      if (!known) void obey(nonePublished);
-    }, lookMs).unref();
+    if (!known) await adopt("unknown");
   };
 }
 
 const nonePublished: Published = { revision: 0, files: [] };
-const lookMs = 250;
 
 function requireDatabase(settings: Settings): Settings {
   if (settings.config.store.url !== undefined) return settings;

@@ -31,8 +31,8 @@ export async function revokeToken(settings: Settings, name: string): Promise<voi
   await named.adopt(name, undefined);
 }
 
-/** Makes this machine's tokens follow what other halls create and revoke. Returns what to do after joining. */
-export function followTokens(board: Board): () => Promise<void> {
+/** Makes this machine's tokens follow what other halls create and revoke. */
+export function followTokens(board: Board): void {
   const named = openNamedTokens();
   const there = new Set<string>();
   board.on("tokens", async (name, text) => {
@@ -40,9 +40,9 @@ export function followTokens(board: Board): () => Promise<void> {
     else there.add(name);
     await named.adopt(name, text);
   });
-  return async () => {
+  board.onWhole(async () => {
     // Revoked while no hall ran here.
     const gone = named.list().filter(({ name, isShared }) => isShared && !there.has(name));
-    if (board.isCurrent) for (const { name } of gone) await named.adopt(name, undefined);
-  };
+    for (const { name } of gone) await named.adopt(name, undefined);
+  });
 }

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import type { OpenBucket } from "../../gateway/limits.ts";
 import type { HealthBook } from "../../registry/health.ts";
 import type { Registrations } from "../../registry/registrations.ts";
-import type { Admission } from "../../server/http/guard.ts";
+import type { Admission, Identity } from "../../server/http/guard.ts";
 import type { SharedMoves } from "../../server/http/moved-sessions.ts";
 import { OtherHalls } from "../../server/http/other-halls.ts";
 import { refuseUnavailable } from "../../server/http/refusal.ts";
@@ -32,7 +32,15 @@ export interface Together {
    */
   confirm(isNeeded: boolean): Promise<void> | undefined;
   /** The owner of a named token, unless this hall was cut off for too long to know whether it was revoked. */
-  findOwner(named: Pick<NamedTokens, "find">, token: string): Admission | undefined;
+  findOwner(
+    named: Pick<NamedTokens, "find">,
+    token: string,
+  ): Admission | undefined | Promise<Admission | undefined>;
+  /** Admits a caller that another hall vouches for. That hall may not know that a named token was revoked. */
+  admit(
+    named: Pick<NamedTokens, "list">,
+    caller: Identity,
+  ): Admission | undefined | Promise<Admission | undefined>;
   readonly openBucket: OpenBucket;
   share(own: Registrations, book: Registrations, health: HealthBook): Registrations;
   close(): Promise<void>;
@@ -54,23 +62,34 @@ export function createTogether(board: Board): Together {
   });
   const send: SendRun = async (hall, body, scope) =>
     readRun(await others.ask(hall, "/halls/run", body, scope));
+  const confirm: Together["confirm"] = (isNeeded) => {
+    if (board.isCurrent) return undefined;
+    if (isNeeded) return board.refresh();
+    return board.isAway ? undefined : board.refresh().catch(() => {});
+  };
   return {
     board,
     others,
     approvals: new SharedApprovals(board),
     own: shareOwn(board),
-    page: sharePage(board),
+    page: sharePage(board, () => confirm(false)),
     moves: shareMoves(board),
     sealKey: board.key.derive("requests"),
-    confirm(isNeeded) {
-      if (board.isCurrent) return undefined;
-      if (isNeeded) return board.refresh();
-      return board.isAway ? undefined : board.refresh().catch(() => {});
-    },
+    confirm,
     findOwner(named, token) {
-      const owner = named.find(token);
-      const outdated = owner && board.outdated;
-      return outdated ? { refusal: refuseUnavailable(outdated) } : owner;
+      const find = (): Admission | undefined => {
+        const owner = named.find(token);
+        const outdated = owner && board.outdated;
+        return outdated ? { refusal: refuseUnavailable(outdated) } : owner;
+      };
+      return confirm(false)?.then(find) ?? find();
+    },
+    admit(named, caller) {
+      const { principal, person } = caller;
+      if (person?.token !== principal || person.issuer !== undefined) return caller;
+      const check = (): Admission | undefined =>
+        named.list().some(({ name }) => name === principal) ? caller : undefined;
+      return confirm(false)?.then(check) ?? check();
     },
     openBucket: shareBuckets(board),
     share(own, book, health) {

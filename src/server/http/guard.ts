@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../base/json.ts";
 import type { Person } from "../../tool.ts";
 import { changesRegistry, scopeOfChange } from "../dialect.ts";
@@ -15,7 +14,9 @@ export interface GuardOptions {
   readonly host: string;
   readonly token: string;
   /** The owner of a named token. */
-  findOwner?: ((token: string) => Admission | undefined) | undefined;
+  findOwner?: ((token: string) => Found) | undefined;
+  /** A caller that another hall vouches for, unless its token was revoked. */
+  admit?: ((caller: Identity) => Found) | undefined;
   /** Checks tokens that are neither ours nor named. */
   readonly accessTokens?: AccessTokens | undefined;
   /** Where clients reach the hall, if it is not where it listens: behind a proxy. */
@@ -39,10 +40,17 @@ export interface Identity {
 export function isSameCaller(one: Identity, other: Identity): boolean {
   if (one.principal !== other.principal) return false;
   const isSame = one.rights === other.rights && one.person === other.person;
-  return isSame || isDeepStrictEqual([one.rights, one.person], [other.rights, other.person]);
+  return isSame || textOf(one) === textOf(other);
+}
+
+/** As another hall passes it on: without fields that are undefined. */
+function textOf({ rights, person }: Identity): string {
+  return JSON.stringify([rights, person]);
 }
 
 export type Admission = Identity | { readonly refusal: Refusal };
+
+type Found = Admission | undefined | Promise<Admission | undefined>;
 
 const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
@@ -94,7 +102,7 @@ export class AccessGuard {
     return undefined;
   }
 
-  /** The caller, or why it is refused; a promise only for the first request of a connection. */
+  /** The caller, or why it is refused; usually a promise only for the first request of a connection. */
   identify(request: IncomingMessage): Admission | Promise<Admission> {
     const given = bearerOf(request);
     if (given !== undefined) return this.#identifyToken(given);
@@ -104,6 +112,13 @@ export class AccessGuard {
     if (this.#options.open) return withoutToken;
     const isOurs = this.#sameUser.has(request.socket);
     return typeof isOurs === "boolean" ? admitSameUser(isOurs) : isOurs.then(admitSameUser);
+  }
+
+  /** The caller that another hall vouches for. */
+  async identifyPassedOn(caller: Identity | "forged"): Promise<Admission> {
+    if (caller === "forged") return { refusal: notPassedOn };
+    const { admit } = this.#options;
+    return admit ? ((await admit(caller)) ?? { refusal: invalidToken }) : caller;
   }
 
   /** The refusal with what a client must know to get an access token. */
@@ -116,9 +131,13 @@ export class AccessGuard {
     if (timingSafeEqual(digest(given), this.#tokenDigest))
       return { principal: "token", rights: allRights };
     const owner = this.#options.findOwner?.(given);
-    if (owner) return owner;
-    const refusal = unauthorized("invalid token", 'error="invalid_token"');
-    return this.#options.accessTokens?.identify(given) ?? { refusal };
+    return owner instanceof Promise
+      ? owner.then((found) => found ?? this.#identifyOther(given))
+      : (owner ?? this.#identifyOther(given));
+  }
+
+  #identifyOther(given: string): Admission | Promise<Admission> {
+    return this.#options.accessTokens?.identify(given) ?? { refusal: invalidToken };
   }
 
   /** A listener for other machines has host names we cannot know; the token protects it instead. */
@@ -220,6 +239,13 @@ function bearerOf(request: IncomingMessage): string | undefined {
 }
 
 export const bearerProtocol = "bearer.";
+
+const notPassedOn: Refusal = {
+  status: 403,
+  code: "DENIED",
+  message: "no hall passed this request on",
+};
+const invalidToken = unauthorized("invalid token", 'error="invalid_token"');
 
 /** Equal lengths allow a comparison in constant time. */
 function digest(text: string): Buffer {

@@ -62,6 +62,7 @@ export interface ListenerOptions extends Partial<EventStreamOptions> {
   metrics?(): string;
   /** The owner of a named token. */
   findOwner?: GuardOptions["findOwner"];
+  admit?: GuardOptions["admit"];
   /** Checks other tokens; without it there are none. */
   readonly accessTokens?: AccessTokens | undefined;
   /** Where clients reach the hall, if it is not where it listens. */
@@ -121,7 +122,7 @@ class Listener implements HttpListener {
   #upgrader: Promise<Upgrader> | undefined;
 
   constructor(options: ListenerOptions) {
-    const { server, host, token, findOwner, accessTokens, publicUrl, open } = options;
+    const { server } = options;
     const events: EventStreamOptions = {
       keepAliveMs: options.keepAliveMs ?? 15_000,
       bufferBytesMax: options.bufferBytesMax ?? 64 * 1024,
@@ -131,7 +132,7 @@ class Listener implements HttpListener {
     this.#server = server;
     this.#cutWhenUnread = cutWhenUnread(events.stalledMsMax);
     this.#sessionsMax = options.sessionsMax ?? 2_000;
-    this.#guard = new AccessGuard({ host, token, findOwner, accessTokens, publicUrl, open });
+    this.#guard = new AccessGuard(options);
     this.#others = options.others;
     this.#sessions = new Sessions({
       ...events,
@@ -275,7 +276,9 @@ class Listener implements HttpListener {
       return;
     }
     const passedOn = this.#others?.identify(request);
-    const admission = passedOn ? admitPassedOn(passedOn) : this.#admit(request, path);
+    const admission = passedOn
+      ? this.#guard.identifyPassedOn(passedOn)
+      : this.#admit(request, path);
     const caller = admission instanceof Promise ? await admission : admission;
     const refusal =
       "refusal" in caller
@@ -357,8 +360,9 @@ class Listener implements HttpListener {
 
   /** For a load balancer, without a token: it says nothing but whether to send requests here. */
   #ready(response: ServerResponse): void {
-    const isReady = !this.#server.isLeaving && !this.#server.isClosing;
-    const body = JSON.stringify({ status: isReady ? "ready" : "leaving" });
+    const { isReady, isLeaving, isClosing } = this.#server;
+    const status = isLeaving || isClosing ? "leaving" : "starting";
+    const body = JSON.stringify({ status: isReady ? "ready" : status });
     sendJson(response, isReady ? 200 : 503, body);
   }
 
@@ -419,11 +423,6 @@ class Listener implements HttpListener {
     );
     void this.#upgrader.then((ready) => ready.upgrade(request, socket, head));
   }
-}
-
-function admitPassedOn(caller: Identity | "forged"): Admission {
-  if (caller !== "forged") return caller;
-  return { refusal: { status: 403, code: "DENIED", message: "no hall passed this request on" } };
 }
 
 const notFound: Refusal = {

@@ -74,7 +74,7 @@ export class MovedSessions {
     if ("hall" in row) return row.hall;
     const next = this.#sessions.isLeaving ? this.#others.any() : undefined;
     if (next !== undefined) return next;
-    if (!isSameCaller(row.caller, JSON.parse(JSON.stringify(caller)))) return undefined;
+    if (!isSameCaller(row.caller, caller)) return undefined;
     return this.#moving.get(id) ?? this.#inTurn(id, () => this.#take(id, caller));
   }
 

@@ -61,6 +61,8 @@ type Kept = ByName | WithToken;
 export interface SharedSessions {
   /** Identifies the user in all halls, because each hall has its own token. */
   readonly own: string;
+  /** Resolves once this hall knows what was decided in others, or cannot ask. */
+  catchUp(): Promise<void> | undefined;
   readonly sessions: {
     get(key: string): string | undefined;
     put(key: string, text: string, ttlMs: number): Promise<void>;
@@ -139,6 +141,7 @@ export function openPageSessions({
     async open(given) {
       const [id, csrf] = [secret(), secret()];
       const digests = { id: digest(id), csrf: digest(csrf) };
+      await shared?.catchUp();
       const by = await ownerOf(given);
       if (by) {
         await kept.add({ ...digests, by, until: now() + sessionMsMax });
@@ -149,6 +152,7 @@ export function openPageSessions({
       return { id, csrf, seconds: tokenMsMax / 1_000 };
     },
     async find(id, csrf) {
+      await shared?.catchUp();
       const found = kept.find(digest(id));
       if (!found || found.until <= now() || !isEqual(found.csrf, digest(csrf))) return undefined;
       const caller = "token" in found ? await personOf(found.token) : callerOf(found);

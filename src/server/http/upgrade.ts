@@ -47,14 +47,10 @@ export class Upgrader {
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
       limitPings(webSocket);
       // A token may be revoked or expire while the socket is open.
-      const mayReceive = (): boolean => {
+      const isAdmitted = (admission: Admission): boolean => "principal" in admission;
+      const mayReceive = (): boolean | Promise<boolean> => {
         const admission = hasToken(caller) ? this.#guard.identify(request) : caller;
-        if (!(admission instanceof Promise)) return "principal" in admission;
-        void admission.then((known) => {
-          if ("refusal" in known)
-            webSocket.close(policyViolation, "the token is not valid any more");
-        });
-        return true;
+        return admission instanceof Promise ? admission.then(isAdmitted) : isAdmitted(admission);
       };
       const channel = createWebSocketChannel(webSocket, { mayReceive });
       this.#server.accept(channel, { ...caller, isNetwork: true });

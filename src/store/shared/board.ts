@@ -1,12 +1,13 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { HallError } from "../../base/errors.ts";
+import type { HallError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { createOneAtATime } from "../../base/one-at-a-time.ts";
 import type { Connection } from "../postgres/connection.ts";
 import { parseDatabaseUrl } from "../postgres/url.ts";
 import type { Sql } from "../sql.ts";
-import { Line } from "./line.ts";
+import { beginEdit, createTables } from "./board-tables.ts";
+import { away, Line } from "./line.ts";
 import type { TeamKey } from "./team-key.ts";
 
 /**
@@ -83,6 +84,7 @@ export class Board {
   readonly #reading: Line;
   readonly #writing: Line;
   readonly #listeners = new Map<Topic, Listener>();
+  readonly #wholeListeners: (() => Promise<void>)[] = [];
   /** The keys that this hall knows, by topic. */
   readonly #known = new Map<string, { readonly topic: Topic; readonly key: string }>();
   readonly #beats = createOneAtATime<"beat">(() => this.#beat());
@@ -98,8 +100,11 @@ export class Board {
   #cleanedAt = performance.now();
   #url: string | undefined;
   #isLeaving = false;
-  /** True once the database did not answer, until it does. */
-  isAway = false;
+  /** When the last attempt to read began, if it failed. */
+  #failedFrom: number | undefined;
+  /** When the timer last ran, and when it ran again after this process was stopped. */
+  #tickedAt = performance.now();
+  #resumedAt = this.#tickedAt;
 
   constructor({ url, key, log }: BoardOptions) {
     const address = parseDatabaseUrl(url);
@@ -114,10 +119,19 @@ export class Board {
     this.#listeners.set(topic, listener);
   }
 
+  /** Called once all rows were read, at first and after a reconnect, before this hall counts as current. */
+  onWhole(listener: () => Promise<void>): void {
+    this.#wholeListeners.push(listener);
+  }
+
   /** Joins the team. Resolves after the first attempt to read, even if that failed. */
   async join(): Promise<void> {
-    this.#timer = setInterval(() => this.#beatSoon(), beatMs).unref();
-    await this.#beats.run("beat").catch((error: unknown) => this.#note(error));
+    this.#timer = setInterval(() => {
+      if (this.#hasStopped) this.#resumedAt = performance.now();
+      this.#tickedAt = performance.now();
+      this.#beatSoon();
+    }, beatMs).unref();
+    await this.#beats.run("beat").catch(ignore);
     this.#hasJoined();
   }
 
@@ -135,6 +149,15 @@ export class Board {
   /** True if this hall knows every change that was confirmed to anybody. */
   get isCurrent(): boolean {
     return performance.now() - this.#leaseFrom < leaseMs;
+  }
+
+  /** True if the database did not answer the last time. An attempt during which this process was stopped says nothing. */
+  get isAway(): boolean {
+    return (this.#failedFrom ?? 0) >= this.#resumedAt && !this.#hasStopped;
+  }
+
+  get #hasStopped(): boolean {
+    return performance.now() - this.#tickedAt > leaseMs;
   }
 
   /** Set if this hall never reached the database, or so long ago that what it knows may be void. */
@@ -287,10 +310,24 @@ export class Board {
   }
 
   #beatSoon(): void {
-    this.#beats.run("beat").catch((error: unknown) => this.#note(error));
+    this.#beats.run("beat").catch(ignore);
   }
 
   async #beat(): Promise<void> {
+    const wasOpen = this.#reading.isOpen;
+    const from = performance.now();
+    try {
+      // A connection may have ended while nobody used it: only a new one shows that the database is away.
+      await this.#readNews().catch((error) => (wasOpen ? this.#readNews() : Promise.reject(error)));
+      this.#note(undefined);
+    } catch (error) {
+      this.#note(error, from);
+      throw error;
+    }
+    if (performance.now() - this.#cleanedAt > cleanUpMs) await this.#cleanUp();
+  }
+
+  async #readNews(): Promise<void> {
     const from = performance.now();
     const { rows, isWhole } = await this.#reading.run(async (sql) => {
       // Before reading: a change that was confirmed without this hall is then among the rows.
@@ -310,10 +347,8 @@ export class Board {
       this.#seen = Number(seq);
     }
     if (rows.length > 0) await this.#reading.run((sql) => this.#renew(sql));
-    if (isWhole && this.#seen === -1) this.#seen = 0;
+    if (isWhole) await this.#endWhole();
     this.#leaseFrom = from;
-    this.#note(undefined);
-    if (performance.now() - this.#cleanedAt > cleanUpMs) await this.#cleanUp();
   }
 
   async #renew(sql: Sql): Promise<void> {
@@ -346,6 +381,17 @@ export class Board {
     const names = new Set(there);
     for (const [name, { topic, key }] of [...this.#known])
       if (!names.has(name)) await this.#apply(topic, key, undefined);
+  }
+
+  async #endWhole(): Promise<void> {
+    try {
+      for (const listener of this.#wholeListeners) await listener();
+      if (this.#seen === -1) this.#seen = 0;
+    } catch (error) {
+      // Read all again.
+      this.#seen = -1;
+      throw error;
+    }
   }
 
   async #apply(topic: Topic, key: string, text: string | undefined): Promise<void> {
@@ -387,64 +433,18 @@ export class Board {
   }
 
   /** One line when the database is away, and one when it is back. */
-  #note(error: unknown): void {
+  #note(error: unknown, from?: number): void {
     const isAway = error !== undefined;
-    if (isAway === this.isAway || (isAway && this.#timer === undefined)) return;
-    this.isAway = isAway;
+    if (isAway && this.#timer === undefined) return;
+    const isNews = isAway !== (this.#failedFrom !== undefined);
+    this.#failedFrom = from;
+    if (!isNews) return;
     if (isAway) this.#log.warn({ err: error }, "the other halls cannot be reached");
     else this.#log.info("the other halls can be reached again");
   }
 }
 
-function away(cause?: unknown): HallError {
-  return new HallError("UNAVAILABLE", "the database that the halls share does not answer", {
-    cause,
-    details: { retryAfterSeconds: 1 },
-    next: [{ do: "retry-after", seconds: 1 }],
-  });
-}
+/** The next beat tries again. */
+function ignore(): void {}
 
 const isCurrent = "(expires IS NULL OR expires > now())";
-
-/** A hall that is stopped in a transaction blocks the others for this long. */
-const idleMs = 1_500;
-
-/**
- * One change at a time, so that the numbers become visible in their order. Not the lock of the store: a long commit there
- * does not delay a revocation.
- */
-function beginEdit(schema: string): string {
-  return `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${idleMs};
-    SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off';
-    SELECT pg_advisory_xact_lock(${lockNumber(`guildhall board ${schema}`)})`;
-}
-
-/**
- * Added beside the tables of the store, whose version stays the same: an older hall that uses the same database continues
- * and does not take part.
- */
-async function createTables(sql: Sql, schema: string): Promise<void> {
-  const [found] = await sql.query("SELECT to_regclass(?) IS NOT NULL AS has_halls", [
-    `${schema}.halls`,
-  ]);
-  if (found?.has_halls) return;
-  const [there] = await sql.query("SELECT to_regnamespace(?) IS NOT NULL AS has_schema", [schema]);
-  // The lock of the store, which may create the schema at this moment.
-  await sql.script(`BEGIN; SELECT pg_advisory_xact_lock(${lockNumber(`guildhall ${schema}`)});
-    ${there?.has_schema ? "" : `CREATE SCHEMA IF NOT EXISTS ${schema};`}
-    CREATE SEQUENCE IF NOT EXISTS ${schema}.board_seq;
-    CREATE TABLE IF NOT EXISTS ${schema}.board (
-      team text NOT NULL, topic text NOT NULL, key text NOT NULL, seq bigint NOT NULL, body text,
-      expires timestamptz, PRIMARY KEY (team, topic, key));
-    CREATE INDEX IF NOT EXISTS board_seq_order ON ${schema}.board (team, seq);
-    CREATE TABLE IF NOT EXISTS ${schema}.buckets (
-      team text NOT NULL, key text NOT NULL, tokens double precision NOT NULL, at timestamptz NOT NULL,
-      PRIMARY KEY (team, key));
-    CREATE TABLE IF NOT EXISTS ${schema}.halls (
-      id text PRIMARY KEY, team text NOT NULL, body text NOT NULL, seen bigint NOT NULL, until timestamptz NOT NULL);
-    COMMIT`);
-}
-
-function lockNumber(name: string): bigint {
-  return createHash("sha256").update(name).digest().readBigInt64BE();
-}

@@ -1,3 +1,4 @@
+import { HallError } from "../../base/errors.ts";
 import { createInOrder } from "../../base/one-at-a-time.ts";
 import { type Connection, connect, explainFailure } from "../postgres/connection.ts";
 import type { Address } from "../postgres/url.ts";
@@ -31,6 +32,11 @@ export class Line {
     });
   }
 
+  /** True if the next work uses a connection that was used before. */
+  get isOpen(): boolean {
+    return this.#connection !== undefined;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#inOrder(async () => this.#drop());
@@ -54,4 +60,13 @@ export class Line {
     this.#connection?.close().catch(() => {});
     this.#connection = undefined;
   }
+}
+
+/** The failure of work for which the database had to answer. */
+export function away(cause?: unknown): HallError {
+  return new HallError("UNAVAILABLE", "the database that the halls share does not answer", {
+    cause,
+    details: { retryAfterSeconds: 1 },
+    next: [{ do: "retry-after", seconds: 1 }],
+  });
 }

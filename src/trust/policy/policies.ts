@@ -35,6 +35,8 @@ export interface Denial {
   /** For the caller: nothing of a project's policies but that there is one. */
   readonly shown: string;
   readonly next: readonly Advice[];
+  /** Set if it is denied only for now. */
+  readonly retryAfterSeconds?: number;
 }
 
 /** The rulings of the policy files of the user and of the project, and of those that all halls share. */
@@ -64,6 +66,11 @@ export class Policies {
   /** Everything that is wrong with the files; empty if they are in use. */
   get problems(): readonly string[] {
     return this.#state.kind === "broken" ? this.#state.problems : [];
+  }
+
+  /** False until the policies that several halls share were read for the first time. */
+  get isKnown(): boolean {
+    return this.#shared !== "unknown";
   }
 
   get all(): readonly Policy[] {
@@ -108,7 +115,7 @@ export class Policies {
    */
   refusesAlways(request: PolicyRequest): Denial | undefined {
     if (this.#state.kind === "off") return undefined;
-    if (this.#state.kind === "broken") return brokenDenial;
+    if (this.#state.kind === "broken") return this.#denyAll();
     const plan = this.#planOf(request, this.#state.engine);
     return plan.kind === "decided" ? denialOf(plan.ruling, request) : undefined;
   }
@@ -122,7 +129,11 @@ export class Policies {
 
   refuses(request: PolicyRequest): Denial | undefined {
     if (this.#state.kind === "off") return undefined;
-    return this.#state.kind === "broken" ? brokenDenial : denialOf(this.rule(request), request);
+    return this.#state.kind === "broken" ? this.#denyAll() : denialOf(this.rule(request), request);
+  }
+
+  #denyAll(): Denial {
+    return this.isKnown ? brokenDenial : unknownDenial;
   }
 
   /** The ruling with the policies behind it. The policies must be in force. */
@@ -242,7 +253,9 @@ class Plans {
   }
 }
 
-export function deniedError({ shown, next }: Denial): HallError {
+export function deniedError({ shown, next, retryAfterSeconds }: Denial): HallError {
+  if (retryAfterSeconds !== undefined)
+    return new HallError("UNAVAILABLE", shown, { details: { retryAfterSeconds }, next });
   const hint = "Ask the person who writes the policies of this hall.";
   return new HallError("DENIED", shown, { hint, next });
 }
@@ -251,6 +264,13 @@ const brokenDenial: Denial = {
   reason: "the policies cannot be read",
   shown: "the policies of this hall cannot be read, so everything is denied",
   next: [{ do: "run-command", command: "policy check" }],
+};
+
+const unknownDenial: Denial = {
+  reason: unknownProblem,
+  shown: unknownProblem,
+  next: [{ do: "retry-after", seconds: 1 }],
+  retryAfterSeconds: 1,
 };
 
 function denialOf(ruling: Ruling, request: PolicyRequest): Denial | undefined {
