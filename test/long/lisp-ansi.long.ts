@@ -34,7 +34,7 @@ const chapters: Readonly<Record<string, number>> = {
   files: 87,
 };
 /** Passed at the last change of the Lisp; fewer is a regression. */
-const floor = 20_250;
+const floor = 20_280;
 const suite = process.env.GUILDHALL_ANSI_TEST;
 let folder: string;
 
