@@ -155,8 +155,7 @@ function asLoop(e: Emitter, target: ExitTarget, statements: readonly Statement[]
     .map((statement) => asRun(m, target, statement));
   // An exit to an inner tag takes the general path, which starts at the tag.
   const general = jumping(e, target, statements);
-  const resume = (f: Frame): Value =>
-    m.exitTarget === target ? general.from(f, m.exitTag) : EXIT;
+  const resume = (f: Frame): Value => (m.exitTarget === target ? general.from(f, m.exitTag) : EXIT);
   const [a, b, c, d] = runs as [Run, Run, Run, Run];
   switch (runs.length) {
     case 2:
