@@ -36,7 +36,7 @@ import { createFinder, type Finder } from "../toolkits/find/finder.ts";
 import { createProgramTools } from "../toolkits/programs/programs.ts";
 import { createSavedToolkits, noPrograms } from "../toolkits/programs/saved-toolkit.ts";
 import { type Approvals, createApprovals } from "../trust/approvals.ts";
-import { noteTime } from "../trust/ledger.ts";
+import { keepTime } from "../trust/ledger.ts";
 import { markTool } from "../trust/marks.ts";
 import type { Policies } from "../trust/policy/policies.ts";
 import { createTrust, readableTool, type Trust } from "../trust/trust.ts";
@@ -106,6 +106,8 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     }, restoreMs).unref();
 
   const { finder, groups, programs, saved } = own;
+  const failed = (err: unknown): void => base.log.warn({ err }, "the time was not noted");
+  const time = options.trust && keepTime(options.trust.ledger, { now: options.trust.now, failed });
   return {
     ...base,
     finder,
@@ -130,10 +132,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
       await base.meter.whenIdle(lastCallsMsMax);
       await tracing?.close();
       await base.store.close();
-      if (options.trust)
-        await noteTime(options.trust.ledger, (options.trust.now ?? Date.now)()).catch(
-          (err: unknown) => base.log.warn({ err }, "the time was not noted"),
-        );
+      await time?.close();
     },
   };
 }

@@ -135,6 +135,27 @@ export async function noteTime(ledger: Ledger, now: number): Promise<void> {
     await ledger.change((entries) => ({ ...entries, seenAt: now }));
 }
 
+/** If the power fails and the clock is set back, a limited grant may last this much longer. */
+const noteMs = 60_000;
+
+/** Notes the time while a hall runs, and at its end. Failures are reported. */
+export function keepTime(
+  ledger: Ledger,
+  {
+    now = Date.now,
+    failed,
+  }: { readonly now?: (() => number) | undefined; failed(err: unknown): void },
+): { close(): Promise<void> } {
+  const note = (): Promise<void> => noteTime(ledger, now()).catch(failed);
+  const timer = setInterval(note, noteMs).unref();
+  return {
+    close() {
+      clearInterval(timer);
+      return note();
+    },
+  };
+}
+
 /** False once its time is over, even if the clock was set back since. */
 export function isInForce(
   { until, untilBoot }: Grant,

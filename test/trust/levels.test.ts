@@ -1,11 +1,12 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { bootTime } from "../../src/base/timing.ts";
 import type { Tool } from "../../src/tool.ts";
-import { type Grant, noteTime } from "../../src/trust/ledger.ts";
+import { type Grant, keepTime, noteTime } from "../../src/trust/ledger.ts";
 import { pinOf } from "../../src/trust/pin.ts";
 import { createTrust } from "../../src/trust/trust.ts";
 import { modern, type RawClient } from "../servers/client.ts";
+import { until } from "../servers/until.ts";
 import { openWorld, type World } from "./world.ts";
 
 /** Who may call what, who is asked, and what becomes of the answers. */
@@ -172,6 +173,20 @@ describe("levels", () => {
     expect(await levelAt(500)).toBe("verified");
     await write({ ...longer, untilBoot: { boot: "an earlier start", ms: ms - 1 } });
     expect(await levelAt(500)).toBe("trusted");
+  });
+
+  test("a hall notes the time every minute, for a machine that fails and comes back with an earlier clock", async () => {
+    await using world = await openWorld();
+    const grants = { "files.delete_file": { grantedAt: 0, until: 2_000, pin: "" } };
+    await world.ledger.change((entries) => ({ ...entries, grants }));
+    vi.useFakeTimers();
+    const failed = vi.fn();
+    const time = keepTime(world.ledger, { now: () => 1_500, failed });
+    vi.advanceTimersByTime(60_000);
+    vi.useRealTimers();
+    await until(async () => (await world.ledger.read()).seenAt === 1_500, "the time is noted");
+    await time.close();
+    expect(failed).not.toHaveBeenCalled();
   });
 
   test("policy all asks for every tool, for one server or for all; the user's own config wins", async () => {
