@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate, setTimeout } from "node:timers/promises";
@@ -5,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
 import { Scope } from "../../src/base/scope.ts";
 import { createDialler, type DialInit, type Dialler, readAll } from "../../src/net/dial.ts";
-import { until } from "../servers/until.ts";
 
 test("an answer that is aborted before its body is read fails only its reader", async () => {
   const server = createServer((_request, response) => void response.writeHead(200).write("x"));
@@ -97,8 +97,9 @@ describe("a dialler", () => {
 
   test("opens another socket when the server has closed the free one", async () => {
     await send();
-    for (const socket of sockets) socket.destroy();
-    await until(() => countSockets() === 0, "the dialler has closed its end");
+    const [socket] = sockets;
+    if (socket) await once(socket.destroy(), "close");
+    await untilRead();
     expect(await send()).toBe("answer");
     expect(sockets.size).toBe(2);
   });
@@ -118,9 +119,7 @@ describe("a dialler", () => {
     const [socket] = sockets;
     const early = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nearly";
     await new Promise((written) => socket?.write(early, written));
-    // On the loopback interface it is readable now, and each turn of the event loop reads first.
-    await setImmediate();
-    await setImmediate();
+    await untilRead();
     expect(await send()).toBe("answer");
   });
 
@@ -181,6 +180,12 @@ describe("a dialler", () => {
     await expect(readAll(answer, 3)).rejects.toMatchObject({ code: "TOO_LARGE" });
   });
 });
+
+/** What was written to the loopback interface is readable at once, and each turn of the event loop reads first. */
+async function untilRead(): Promise<void> {
+  await setImmediate();
+  await setImmediate();
+}
 
 /** The sockets that keep this process alive: free ones do not. */
 function countSockets(): number {
