@@ -4,7 +4,7 @@ import { runSeeds } from "./seeds.ts";
 import { simulate } from "./simulation.ts";
 
 /** The simulator's share of `npm test`. `npm run test:long` simulates for an hour. */
-const seconds = 30;
+const seconds = 60;
 
 test("the same seed gives the same run", async () => {
   const plan = createPlan(2, 60);
