@@ -21,8 +21,8 @@ const eras = ["legacy", "modern"] as const;
 type Era = (typeof eras)[number];
 
 /**
- * What is wrong, without the era's part. No `id`: it could not be read, so it is null (legacy) or
- * left out (modern).
+ * The fault, without the part that depends on the protocol version. No `id`: it could not be
+ * read, so it is null (legacy) or left out (modern).
  */
 interface Refusal {
   readonly code: number;

@@ -20,8 +20,8 @@ afterAll(() => hall.close());
 const isExtension = (scenario: string): boolean => scenario.startsWith("tasks-");
 
 /**
- * What the suite only remarks on. A check that could not be made is reported as information too,
- * and must not pass for one that was.
+ * Remarks of the suite that are no failures. A check that could not be made is reported as
+ * information too, and must not pass for one that was.
  */
 const remarks: ReadonlySet<string> = new Set([
   // Lists are answered with plain JSON, which is as good.

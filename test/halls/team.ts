@@ -380,7 +380,7 @@ export function said({ body }: HttpAnswer): JsonObject {
   return JSON.parse(String(first.text));
 }
 
-/** What a legacy client says first. */
+/** The `initialize` request of a client with a handshake. */
 export const greeting = {
   jsonrpc: "2.0",
   id: 1,

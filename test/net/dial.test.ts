@@ -181,7 +181,7 @@ describe("a dialler", () => {
   });
 });
 
-/** What was written to the loopback interface is readable at once, and each turn of the event loop reads first. */
+/** Data on the loopback interface is readable at once, and each turn of the event loop reads first. */
 async function untilRead(): Promise<void> {
   await setImmediate();
   await setImmediate();

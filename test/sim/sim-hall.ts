@@ -36,7 +36,7 @@ export class SimHall {
   readonly #lines = new Set<LineEnd>();
   readonly #httpLines = new Set<HttpLine>();
   readonly #sockets = new Set<SimSocket>();
-  /** What it still sends before it ends, in the middle of a step; undefined if it does not. */
+  /** The number of messages before it ends in the middle of a step; undefined if it does not. */
   #sendsLeft: number | undefined;
 
   private constructor(
@@ -144,7 +144,7 @@ export class SimHall {
     return line;
   }
 
-  /** What is not bounded as it should be. */
+  /** The bounds that are exceeded. */
   findUnbounded(): readonly string[] {
     const bytesMax = 2 * defaultLimits.writeQueueBytesMax;
     const overlong =

@@ -261,9 +261,9 @@ function join(
   else parts.push({ documents });
 }
 
-/** What the toolkits of some tools say of their place. */
+/** Facts about the toolkits of some tools that decide which group they may join. */
 interface Evidence {
-  /** Said by the name of the first toolkit. */
+  /** The domain that the name of the first toolkit names. */
   readonly domain?: string | undefined;
   /** A toolkit that is as large as a group, or larger. */
   readonly large?: string | undefined;

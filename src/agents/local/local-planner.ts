@@ -166,7 +166,7 @@ function describeHandBack(job: Job, handBack: HandBack): Conclusion {
     stopped: "not sure",
     carried: carriedParts(done),
     details,
-    // Nobody who wants a file deleted should be told to write it.
+    // Never propose to write a file that the task wants deleted.
     next: shown
       .filter(({ isContrary }) => !isContrary)
       .map((choice) => callAdvice(choice, job.request)),
