@@ -4,6 +4,7 @@ import { readInside, writeInside } from "./artefacts.ts";
 import { cleanName } from "./feature-name.ts";
 import { bodyUnder } from "./markdown.ts";
 import { findOpenQuestions, isMeasurable, parseSpec, type Spec, vagueWords } from "./spec.ts";
+import { unnamedResult } from "./spec-draft.ts";
 import { dateOf, needDocument, type StepFunction } from "./step.ts";
 
 /** Appends questions about the quality of the requirements to `checklists/<domain>.md`. */
@@ -133,7 +134,7 @@ const requirementsItems: Readonly<Record<string, readonly RequirementsItem[]>> =
 
 function hasScenarios({ stories }: Spec): boolean {
   const isOpen = (line: string): boolean =>
-    findOpenQuestions(line).length > 0 || /\bis open: /.test(line);
+    findOpenQuestions(line).length > 0 || line.includes(unnamedResult);
   return (
     stories.length > 0 &&
     stories.every(({ scenarios }) => scenarios.length > 0 && !scenarios.some(isOpen))

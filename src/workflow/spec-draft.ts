@@ -51,7 +51,7 @@ export function draftSpec({ description }: SpecInput): SpecParts {
   const success = markOr(successQuestion, "all acceptance scenarios pass (assumed)");
   return {
     title: said.title,
-    stories: writeStories(said, markOr(resultQuestion, unnamed)),
+    stories: writeStories(said, markOr(resultQuestion, unnamedResult)),
     edgeCases: bulletsOr(
       said.edgeCases,
       `If an action fails, or its input is missing or wrong: ${markOr(failureQuestion, "open")}`,
@@ -70,7 +70,8 @@ export function draftSpec({ description }: SpecInput): SpecParts {
   };
 }
 
-const unnamed = "the result is open: the description does not name it";
+/** The result of a scenario that the description does not name; the checklist counts it as open. */
+export const unnamedResult = "the result is open: the description does not name it";
 const assumed = "every requirement of this story holds (assumed)";
 
 /** The stories the author wrote, or the whole description as one. */
