@@ -99,7 +99,7 @@ const hints: Readonly<Record<ErrorCode, string>> = {
   PARSE: "Send one complete JSON message in UTF-8.",
   INVALID_REQUEST: "Send a JSON-RPC 2.0 request as the protocol version in use defines it.",
   METHOD_NOT_FOUND: "Use a method of the protocol version in use.",
-  INVALID_PARAMS: "Correct the parameter the message names.",
+  INVALID_PARAMS: "Correct the parameter that the message names.",
   NOT_FOUND: "List again: the list may have changed.",
   TOOLKIT_NOT_FOUND: "List again: the list may have changed.",
   VALIDATION: "Correct the fields named in `details` and call again.",

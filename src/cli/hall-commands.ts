@@ -90,6 +90,26 @@ export const hallCommands: CommandGroups = {
         },
       },
     },
+
+    "tui [args...]": {
+      does: "open the terminal client of this project's hall, or of another server",
+      options: {
+        "--config <file>": "a config file with an [mcp] section (default: the project's)",
+        "--command <program>": "connect to this program over stdio; its arguments follow --",
+        "--endpoint <url>": "connect to this server: http, https, ws or wss",
+        "--timeout <seconds>":
+          "how long a call may be silent, 1 to 600 (default: mcp.timeout of the config, else 60)",
+        "--log-level <level>":
+          "level of .guildhall/logs/tui.log: trace, debug, info, warn, error, silent (default: the config's, else warn)",
+      },
+      hasJson: false,
+      examples: [
+        "tui",
+        "tui --command claude -- --mcp",
+        "tui --endpoint http://127.0.0.1:8080/mcp",
+      ],
+      load: async () => (await import("./commands/tui.ts")).runTui,
+    },
   },
   "Setup:": {
     init: {

@@ -152,7 +152,7 @@ export const configSchema = z.strictObject({
         z._default(z.enum(["folder", "user"]), "folder"),
       ),
       unattended: field(
-        "Allows approvals without a person, for machines that nobody attends. Only the user's own file can set it.",
+        "Allows approvals without a person, for unattended machines. Only the user's own file can set it.",
         flag(),
       ),
     },

@@ -68,7 +68,7 @@ function findTools(
     "tool or server",
     name,
     [...known],
-    "`guildhall trust list` shows all tools; `guildhall build` reads those of new servers.",
+    "`guildhall trust list` shows all tools; a new server's tools are known after `guildhall build`.",
   );
 }
 

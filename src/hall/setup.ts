@@ -32,7 +32,12 @@ function getClient(id: string): ImportedClient {
     clients.find((each) => each.id === id) ?? clients.find((each) => each.id.startsWith(`${id}-`));
   if (client) return client;
   const ids = clients.map((each) => each.id);
-  throw unknownName("client", id, ids, `Known clients: ${ids.join(", ")}.`);
+  throw unknownName(
+    "client",
+    id,
+    ids,
+    "For another client, use one of the lines that `guildhall serve` prints.",
+  );
 }
 
 export interface ImportRequest {

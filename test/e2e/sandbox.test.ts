@@ -140,7 +140,7 @@ test.concurrent("a server that tries more than forty ways out gets nothing, and 
   ]);
   expect(audit.stdout).toContain("id_ed25519");
   expect(logs.stdout).toContain("sandbox denied: read");
-  expect(status.stdout).toContain("the sandbox of hostile denied 1 thing");
+  expect(status.stdout).toContain("the sandbox of hostile denied 1 access");
 
   // What it left behind ends with it.
   expect(commandLines().some((line) => line.includes(`sleep ${marker}`))).toBe(true);

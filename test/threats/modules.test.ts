@@ -165,7 +165,7 @@ test("a hostile module reads nothing of the hall's, cannot end or block it, and 
     run("audit", "--outcome", "confined"),
     run("sandbox", "explain", "project.toolkits"),
   ]);
-  expect(status.stdout).toContain("the sandbox of project.toolkits denied 1 thing");
+  expect(status.stdout).toContain("the sandbox of project.toolkits denied 1 access");
   expect(audit.stdout).toContain("id_ed25519");
   expect(explained.stdout).toMatch(/project\.toolkits: confined; in a sandbox: no network/);
 

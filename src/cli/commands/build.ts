@@ -189,7 +189,10 @@ function summariseDiscovery(discovery: Discovery): object {
 
 function discoveryTable(discoveries: readonly Discovery[]): string {
   const rows = discoveries.map((discovery) => {
-    if (!("found" in discovery)) return [discovery.name, "down", "", "", "", discovery.reason];
+    if (!("found" in discovery)) {
+      const state = isInstalling(discovery) ? "installing" : "failed";
+      return [discovery.name, state, "", "", "", discovery.reason];
+    }
     const { protocol, offer } = discovery.found;
     return [
       discovery.name,

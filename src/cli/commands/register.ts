@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -88,7 +89,7 @@ async function openChannel({ url, tokenFile }: HallFlags): Promise<Channel> {
 
 async function readDocument(file: string): Promise<JsonObject> {
   const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
-    throw new HallError("NOT_FOUND", `cannot read ${file} (${cause.code})`, {
+    throw new HallError("NOT_FOUND", `cannot read "${file}" (${cause.code})`, {
       cause,
       hint: "Check the path.",
     });
@@ -108,6 +109,10 @@ async function readDocument(file: string): Promise<JsonObject> {
 }
 
 async function loadToolkits(file: string): Promise<readonly Toolkit[]> {
+  if (!existsSync(file))
+    throw new HallError("NOT_FOUND", `cannot read "${file}"`, {
+      hint: "Check the path.",
+    });
   const exported = (await import(pathToFileURL(resolve(file)).href).catch((cause: unknown) => {
     throw new HallError("EXECUTION", `cannot load ${file}: ${messageOf(cause)}`, { cause });
   })) as Record<string, unknown>;

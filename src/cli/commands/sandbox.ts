@@ -33,7 +33,7 @@ export async function runSandboxList(options: JsonOption): Promise<void> {
   ]);
   print(
     states,
-    table(["server", "state", "what", "denied"], rows, { empty: "no servers" }),
+    table(["server", "state", "details", "denied"], rows, { empty: "no servers" }),
     options,
   );
 }

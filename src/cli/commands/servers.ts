@@ -57,10 +57,9 @@ function formatServers(servers: readonly ListedServer[]): string {
     table(["server", "state", "tools", "runs"], rows, {
       empty: "no servers are configured: run `guildhall init`, or `guildhall add`",
     }),
-    held.length > 0 && [
-      "",
+    held.length + unusable.length > 0 && "",
+    held.length > 0 &&
       `${plural(held.length, "server")} held until reviewed; run \`guildhall verify\``,
-    ],
     unusable.length > 0 &&
       paint("red", `${unusable.join(", ")} cannot be used; run \`guildhall doctor\` for advice`),
   );

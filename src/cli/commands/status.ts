@@ -73,7 +73,7 @@ function formatSandboxes({ unconfined, ...status }: ProjectStatus): readonly str
   return [
     ...denied.map(
       ({ name, denied = [] }) =>
-        `the sandbox of ${name} denied ${plural(denied.length, "thing")}; run \`guildhall sandbox explain ${name}\``,
+        `the sandbox of ${name} denied ${plural(denied.length, "access", "accesses")}; run \`guildhall sandbox explain ${name}\``,
     ),
     ...reasons.map((reason) => {
       const names = unconfined.filter((it) => it.reason === reason).map(({ name }) => name);
