@@ -331,7 +331,7 @@ export interface Toolkit {
   /** The protocol extensions that it supports, with their settings. */
   extensions?(): JsonObject;
   /** Resolves when the running discovery of its tools ends, successfully or not. */
-  looking?(): Promise<void> | undefined;
+  pendingDiscovery?(): Promise<void> | undefined;
   /** Calls back when one of its lists has changed. Returns a function that unsubscribes. */
   readonly onChange?: ((listener: (kind: ListKind) => void) => () => void) | undefined;
 }

@@ -62,7 +62,7 @@ export function createGroups({
   /** Logs each warning once. */
   function check(): void {
     const found = current();
-    const unknown = registry.looking() ? [] : describeUnknown(found, registry.tools());
+    const unknown = registry.pendingDiscovery() ? [] : describeUnknown(found, registry.tools());
     for (const message of [...describeStrays(found.strays), ...unknown]) {
       if (logged.has(message)) continue;
       logged.add(message);

@@ -8,9 +8,9 @@ export interface Planner {
   readonly kind: PlannerKind;
   /**
    * Works on the task until there is an answer. The run keeps the results of all calls, so nothing is lost if the
-   * planner throws: a HallError if it cannot work at all, or an error of `job` when the run is over.
+   * planner throws: a HallError if it cannot work at all, or an error of `run` when the run is over.
    */
-  plan(job: Job): Promise<Conclusion>;
+  plan(run: PlannedRun): Promise<Conclusion>;
 }
 
 export const plannerKinds = ["model", "sampling", "local"] as const;
@@ -46,8 +46,8 @@ export interface ToolOffer {
   readonly better?: string | undefined;
 }
 
-/** One task of one agent, and all that a planner may do about it. */
-export interface Job {
+/** A run as its planner sees it: the task, and all that the planner may do about it. */
+export interface PlannedRun {
   readonly request: RunRequest;
   readonly offer: ToolOffer;
   /** Aborted when the caller cancels or the time is up. */

@@ -7,7 +7,7 @@ import { keyless } from "../config/project-limits.ts";
 import type { CallContext } from "../tool.ts";
 import type { AgentFile } from "./agent-file.ts";
 import { hasKey, type KeySource, type OpenModelOptions, parseModelName } from "./model/provider.ts";
-import { type Job, type Planner, type PlannerChoice, plannerChoices } from "./planner.ts";
+import { type PlannedRun, type Planner, type PlannerChoice, plannerChoices } from "./planner.ts";
 
 /** The `planner` section of the config. */
 export interface PlannerConfig {
@@ -109,7 +109,7 @@ export function openingFor(
 function planWithModel(opening: Opening | undefined, secrets: Secrets): Planner {
   return {
     kind: "model",
-    async plan(job) {
+    async plan(run) {
       if (!opening)
         throw new HallError("UNAVAILABLE", "no model is configured for planning", {
           next: [{ do: "edit-config", field: "planner.model" }],
@@ -122,7 +122,7 @@ function planWithModel(opening: Opening | undefined, secrets: Secrets): Planner 
         kind: "model",
         open: () => openModel({ ...opening, secrets }),
         secrets,
-      }).plan(job);
+      }).plan(run);
     },
   };
 }
@@ -130,7 +130,7 @@ function planWithModel(opening: Opening | undefined, secrets: Secrets): Planner 
 function planWithSampling(context: CallContext, secrets: Secrets): Planner {
   return {
     kind: "sampling",
-    async plan(job) {
+    async plan(run) {
       if (!canSample(context)) {
         throw new HallError(
           "MISSING_CAPABILITY",
@@ -142,8 +142,8 @@ function planWithSampling(context: CallContext, secrets: Secrets): Planner {
         import("./model/model-planner.ts"),
         import("./model/sampling-model.ts"),
       ]);
-      const model = createSamplingModel((params) => sample(params, context, job));
-      return createModelPlanner({ kind: "sampling", open: async () => model, secrets }).plan(job);
+      const model = createSamplingModel((params) => sample(params, context, run));
+      return createModelPlanner({ kind: "sampling", open: async () => model, secrets }).plan(run);
     },
   };
 }
@@ -157,7 +157,7 @@ function canSample({ capabilities }: CallContext): boolean {
 async function sample(
   params: JsonObject,
   context: CallContext,
-  { signal }: Job,
+  { signal }: PlannedRun,
 ): Promise<JsonObject> {
   // The key must be unguessable: a client's request can carry answers to questions that were not asked yet.
   const key = `sampling-${randomUUID()}`;
@@ -178,5 +178,5 @@ async function sample(
 
 const planAlone: Planner = {
   kind: "local",
-  plan: async (job) => (await import("./local/local-planner.ts")).localPlanner().plan(job),
+  plan: async (run) => (await import("./local/local-planner.ts")).localPlanner().plan(run),
 };

@@ -10,8 +10,8 @@ import {
   type Conclusion,
   describeFailure,
   isEmpty,
-  type Job,
   type OfferedTool,
+  type PlannedRun,
   type Planner,
   type PlannerKind,
   type RunPhase,
@@ -91,11 +91,11 @@ export interface FoundTools {
 const noUsage: RunUsage = { turns: 0, inputTokens: 0, outputTokens: 0 };
 
 /**
- * One run of an agent: counts its steps and cost against the limits, and records its trace. The planner gets the run
- * as its `Job` and calls tools through it. However the run ends (an answer, a limit, a failure, a cancellation), it
- * returns everything obtained by then.
+ * One run of an agent: counts its steps and cost against the limits, and records its trace. The
+ * planner gets it as a `PlannedRun` and calls tools through it. However the run ends (an answer, a
+ * limit, a failure, a cancellation), it returns everything obtained by then.
  */
-export class AgentRun implements Job {
+export class AgentRun implements PlannedRun {
   readonly request: RunRequest;
   readonly offer: Workbench;
   readonly #scope: Scope;

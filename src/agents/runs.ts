@@ -47,7 +47,7 @@ export interface RunRecord extends Pick<EndedRun, RecordedParts> {
 }
 
 export interface RunStoreOptions {
-  readonly shelf: DocumentStore;
+  readonly documents: DocumentStore;
   /** `outline` keeps no texts, only agent, tools, outcome and cost. Default `full`. */
   readonly keep?: "full" | "outline" | undefined;
   /** Days an outline is kept; whole runs are kept for seven at most. Default 30. */
@@ -62,7 +62,7 @@ const wholeDaysMax = 7;
 const keptMax = 500;
 
 export function createRuns({
-  shelf,
+  documents,
   keep = "full",
   keepDays = 30,
   secrets,
@@ -83,19 +83,19 @@ export function createRuns({
     const shown = keep === "full" ? outline : { ...outline, task: "" };
     // Both writes are queued at once: a closing hall still writes what is queued.
     const writes = [
-      shelf.putText(outlineKey(outline.id), clean(shown), { ttlMs: keepDays * dayMs }),
+      documents.putText(outlineKey(outline.id), clean(shown), { ttlMs: keepDays * dayMs }),
     ];
     if (keep === "full")
       writes.push(
-        shelf.putText(wholeKey(outline.id), makeFit(record, clean), {
+        documents.putText(wholeKey(outline.id), makeFit(record, clean), {
           ttlMs: Math.min(keepDays, wholeDaysMax) * dayMs,
         }),
       );
     await Promise.all(writes);
     kept.push(outline.id);
     for (const id of kept.splice(0, Math.max(0, kept.length - keptMax))) {
-      await shelf.remove(outlineKey(id));
-      await shelf.remove(wholeKey(id));
+      await documents.remove(outlineKey(id));
+      await documents.remove(wholeKey(id));
     }
   }
 
@@ -136,14 +136,14 @@ const outlineKey = (id: string): string => `${outlinePrefix}${id}`;
 const wholeKey = (id: string): string => `whole/${id}`;
 
 /** Newest first. */
-export async function listRuns(shelf: DocumentStore): Promise<readonly RunOutline[]> {
-  const rows = await shelf.list(outlinePrefix);
+export async function listRuns(documents: DocumentStore): Promise<readonly RunOutline[]> {
+  const rows = await documents.list(outlinePrefix);
   return rows.map(({ value }) => value as unknown as RunOutline).sort((a, b) => b.at - a.at);
 }
 
 /** Undefined if there is none, or only its outline is left. */
-export async function findRun(shelf: DocumentStore, id: string): Promise<KeptRun | undefined> {
-  return (await shelf.find(wholeKey(id))) as unknown as KeptRun | undefined;
+export async function findRun(documents: DocumentStore, id: string): Promise<KeptRun | undefined> {
+  return (await documents.find(wholeKey(id))) as unknown as KeptRun | undefined;
 }
 
 /** The record of an evaluation. */

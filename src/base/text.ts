@@ -1,5 +1,5 @@
-import { randomBytes } from "node:crypto";
 /** Text for people: lengths, counts, sizes and times, written the same way on every surface. */
+import { randomBytes } from "node:crypto";
 
 /** One line of at most `max` characters, cut at a word where possible, with an ellipsis. */
 export function shortenLine(text: string, max: number): string {
@@ -43,7 +43,8 @@ export function findNear(wanted: string, known: Iterable<string>, countMax = 3):
   for (const name of known) {
     const candidate = name.toLowerCase();
     const edits = editDistance(target, candidate.slice(0, 80));
-    // A name that contains the other is similar, but a single typo is closer. Very short names are in every name.
+    // A name that contains the other is similar, but a single typo is closer. Nearly every name
+    // contains a very short one.
     const isPart =
       Math.min(target.length, candidate.length) >= partMin &&
       (candidate.includes(target) || target.includes(candidate));

@@ -6,7 +6,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { isStartedByGuildhall } from "../base/processes.ts";
 import { visible, visibleLines } from "../base/sanitize.ts";
-import { readUserTrust } from "../config/unattended.ts";
+import { readUserTrust } from "../config/user-trust.ts";
 import type { Reviewer } from "../hall/review.ts";
 import {
   createForm,
@@ -249,7 +249,7 @@ async function requirePerson(what: string): Promise<void> {
     if (answer === "") break;
     if (answer === undefined)
       throw new HallError("DENIED", "approving needs a person at a terminal", {
-        hint: "Run the command in a terminal. For a machine that nobody attends, its user can allow approvals in their own config file; a variable or a project's file does not count.",
+        hint: "Run the command in a terminal. On an unattended machine, allow approvals in the user's own config file; variables and project files have no effect.",
         next: [{ do: "edit-config", field: "trust.unattended", file }],
       });
   }

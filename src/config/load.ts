@@ -13,7 +13,7 @@ import { mergeTrees } from "./layer.ts";
 import { outline } from "./outline.ts";
 import type { FieldToApprove } from "./project-limits.ts";
 import type { Config, PartialConfig } from "./schema.ts";
-import { decidingFile } from "./unattended.ts";
+import { trustedUserFile } from "./user-trust.ts";
 
 export interface LoadOptions {
   /** The folder of the project file. */
@@ -136,7 +136,7 @@ export function policyFoldersOf(
   { env, userFile }: { readonly env: NodeJS.ProcessEnv; readonly userFile?: string | undefined },
 ): PolicyFolders {
   return {
-    user: join(dirname(userFile ?? decidingFile(env)), "policies"),
+    user: join(dirname(userFile ?? trustedUserFile(env)), "policies"),
     project: join(folder, ".guildhall", "policies"),
   };
 }

@@ -171,7 +171,7 @@ function resolveName(
     call.target = registry.findTool(call.name);
     if (isResolved(call)) return next(call, context);
     // A client may know the name from an earlier hall while its server is still being discovered.
-    const looking = registry.looking(call.name);
+    const pending = registry.pendingDiscovery(call.name);
     const run = (): Promise<Outcome> => {
       const target = registry.getTool(
         call.name,
@@ -180,7 +180,7 @@ function resolveName(
       );
       return next(Object.assign(call, { target }), context);
     };
-    return looking ? context.scope.race(looking).then(run) : run();
+    return pending ? context.scope.race(pending).then(run) : run();
   };
 }
 

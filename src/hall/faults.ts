@@ -15,7 +15,7 @@ export async function findModuleFailures(settings: Settings): Promise<readonly M
   const { folder, config } = settings;
   if (config.toolkits.length === 0) return [];
   const { openAlone } = await import("./project.ts");
-  const project = await openAlone({ folder, settings, looksFor: () => false });
+  const project = await openAlone({ folder, settings, mayDiscover: () => false });
   const failures = project.hall.modules.failures();
   await project.close();
   return failures;

@@ -53,7 +53,7 @@ export interface HallOptions {
   /** The upstreams, by name. */
   readonly servers?: ConfiguredServers;
   /** Upstreams that may start to be listed for the first time, not only for a call. Default: all. */
-  readonly looksFor?: FleetOptions["looksFor"];
+  readonly mayDiscover?: FleetOptions["mayDiscover"];
   /** How upstreams are reached. Default: processes and network connections. */
   readonly openCarrier?: FleetOptions["openCarrier"];
   /** Called for each line an upstream writes to stderr, and when it fails. */

@@ -207,7 +207,7 @@ async function openBase(options: HallOptions, ownPage: () => string | undefined)
     sandbox,
     holdsChanged: trust !== undefined,
     mayStart: (...about) => trust?.mayStart(...about),
-    looksFor: (server) => options.looksFor?.(server) ?? true,
+    mayDiscover: (server) => options.mayDiscover?.(server) ?? true,
     add: registry.add,
     remove: registry.remove,
   });
@@ -297,7 +297,7 @@ async function openOwnTools(base: Base, options: HallOptions, seesAgentsOnly: ()
     groups.all().find(({ file }) => file.name === fullName)?.tools;
   const parts = { registry, health, trust, policies, spell };
   const planners = createPlanners({ config: options.planner, secrets });
-  const runs = createRuns({ shelf: store.runs, secrets, log, ...options.runs });
+  const runs = createRuns({ documents: store.runs, secrets, log, ...options.runs });
   const programs = createProgramTools({
     tools: registry.tools,
     findTool: registry.findTool,
@@ -328,7 +328,9 @@ async function openOwnTools(base: Base, options: HallOptions, seesAgentsOnly: ()
   };
   if (options.workflow) {
     const writer = createModelWriter({ planner: options.planner, secrets });
-    await registry.add(createWorkflow({ ...options.workflow, shelf: store.runs, secrets, writer }));
+    await registry.add(
+      createWorkflow({ ...options.workflow, documents: store.runs, secrets, writer }),
+    );
   }
   registry.setOwn(own);
   return { finder, groups, programs, saved, own };

@@ -16,7 +16,7 @@ import type { Settings } from "./settings.ts";
 import { readPublished } from "./together/shared-policies.ts";
 
 /** The policies of a project outside a hall, and the tools they are about. */
-export interface PolicyDesk {
+export interface PolicyView {
   readonly policies: Policies;
   /** A tool by its name; one that no server has counts as its name says. */
   toolOf(name: string, marks?: Partial<Marks>): Target;
@@ -25,17 +25,17 @@ export interface PolicyDesk {
   setTime(time: number | undefined): void;
 }
 
-interface DeskOptions {
+interface ViewOptions {
   readonly needsTools?: boolean;
   /** With the policies that are published for all halls, as a hall obeys them. */
   readonly isShared?: boolean;
 }
 
 /** Throws ConfigError for files that cannot be used. */
-export async function openPolicyDesk(
+export async function openPolicyView(
   settings: Settings,
-  { needsTools = true, isShared = false }: DeskOptions = {},
-): Promise<PolicyDesk> {
+  { needsTools = true, isShared = false }: ViewOptions = {},
+): Promise<PolicyView> {
   const marks = new WeakMap<Target, Marks>();
   let time: number | undefined;
   const policies = new Policies({
@@ -101,14 +101,14 @@ export async function explainPolicy(
   settings: Settings,
   { person, tool }: { readonly person: Person | undefined; readonly tool: string },
 ): Promise<PolicyExplanation> {
-  const desk = await openPolicyDesk(settings, { isShared: true });
-  requireTool(tool, desk.tools);
-  const target = desk.toolOf(tool);
+  const view = await openPolicyView(settings, { isShared: true });
+  requireTool(tool, view.tools);
+  const target = view.toolOf(tool);
   const caller = { person, client: "" };
   const subject = { tool: target };
-  const { ruling, open } = desk.policies.examine({ caller, action: "call", subject });
+  const { ruling, open } = view.policies.examine({ caller, action: "call", subject });
   const user = person?.user ?? "local";
-  const listed = desk.policies.shows(caller, subject);
+  const listed = view.policies.shows(caller, subject);
   const decided = ruling.allows ? "allowed" : "denied";
   return {
     user,
@@ -117,7 +117,7 @@ export async function explainPolicy(
     listed,
     by: ruling.by.map(describePolicy),
     open: open.map(describePolicy),
-    why: explainRuling(ruling, open, desk.policies),
+    why: explainRuling(ruling, open, view.policies),
   };
 }
 
@@ -171,12 +171,12 @@ export async function runPolicyCases(
   text: string,
 ): Promise<readonly CaseResult[]> {
   const cases = parseCases(text);
-  const desk = await openPolicyDesk(settings);
+  const view = await openPolicyView(settings);
   return cases.map((given, at) => {
     const number = at + 1;
-    const { request, time } = readCase(given, desk, number);
-    desk.setTime(time);
-    const { allows, by } = desk.policies.rule(request);
+    const { request, time } = readCase(given, view, number);
+    view.setTime(time);
+    const { allows, by } = view.policies.rule(request);
     const decided = allows ? "allow" : "deny";
     const names = by.map(({ name }) => name);
     const { expected, by: wanted } = given;
@@ -216,7 +216,7 @@ const contextFields = ["arguments", "time", "client", "taint", "caller"];
 
 function readCase(
   given: JsonObject,
-  desk: PolicyDesk,
+  view: PolicyView,
   number: number,
 ): { readonly request: PolicyRequest; readonly time: number | undefined } {
   const wrong = (what: string): never => {
@@ -237,7 +237,7 @@ function readCase(
   if (Number.isNaN(time)) wrong("context.time must be a time such as 2026-01-31T09:30:00Z");
   const taint = isObject(context.taint) ? context.taint : {};
   const subject =
-    readSubject(resource, known, desk) ?? wrong("resource must name what it is about");
+    readSubject(resource, known, view) ?? wrong("resource must name what it is about");
   return {
     time,
     request: {
@@ -279,7 +279,7 @@ function personNamed(user: string): Person | undefined {
 function readSubject(
   resource: unknown,
   action: PolicyAction,
-  { toolOf }: PolicyDesk,
+  { toolOf }: PolicyView,
 ): Subject | undefined {
   if (isObject(resource)) {
     const { tool, class: effect, prompt, uri, server } = resource;

@@ -42,7 +42,7 @@ export interface ProjectOptions {
   readonly folder: string;
   readonly settings: Settings;
   readonly isStatic?: boolean;
-  readonly looksFor?: HallOptions["looksFor"];
+  readonly mayDiscover?: HallOptions["mayDiscover"];
   readonly approvalLeft?: HallOptions["approvalLeft"];
   readonly learning?: HallOptions["learning"];
   /** The preset of the client that this process serves. */
@@ -54,7 +54,7 @@ export async function openAlone({
   folder,
   settings,
   isStatic = false,
-  looksFor,
+  mayDiscover,
   approvalLeft,
   learning,
 }: ProjectOptions): Promise<Project> {
@@ -104,7 +104,7 @@ export async function openAlone({
     store: projectStoreSettings(settings),
     record: config.store.record,
     telemetry: config.telemetry,
-    ...(looksFor ? { looksFor } : {}),
+    ...(mayDiscover ? { mayDiscover } : {}),
     ...(approvalLeft ? { approvalLeft } : {}),
     printed: logs.write,
     learning,
@@ -252,9 +252,9 @@ export async function reachHall(
   if (socket) return { channel: createHallChannel(socket), project: undefined };
   const project = await openAlone({
     ...options,
-    looksFor: (server) => tool !== undefined && mayOffer(server, tool),
+    mayDiscover: (server) => tool !== undefined && mayOffer(server, tool),
   });
-  await project.hall.registry.looking(tool);
+  await project.hall.registry.pendingDiscovery(tool);
   return { channel: acceptInside(project), project };
 }
 

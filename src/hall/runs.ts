@@ -15,10 +15,10 @@ export type ReplayedRun = {
 );
 
 /** Throws NOT_FOUND if the record is incomplete. */
-export async function replayKept(shelf: DocumentStore, record: KeptRun): Promise<ReplayedRun> {
+export async function replayKept(documents: DocumentStore, record: KeptRun): Promise<ReplayedRun> {
   if ("evaluation" in record) {
     const { replayEvaluation } = await import("../toolkits/programs/recording.ts");
-    const { evaluation, differences } = await replayEvaluation(await listBefore(shelf, record));
+    const { evaluation, differences } = await replayEvaluation(await listBefore(documents, record));
     return { kind: "program", evaluation, differences };
   }
   const { replayRun } = await import("../agents/replay.ts");
@@ -28,12 +28,12 @@ export async function replayKept(shelf: DocumentStore, record: KeptRun): Promise
 
 /** The runs of its session up to this one, oldest first. Throws NOT_FOUND if one is missing. */
 async function listBefore(
-  shelf: DocumentStore,
+  documents: DocumentStore,
   { evaluation }: EvaluationRecord,
 ): Promise<readonly EvaluationRun[]> {
   const runs = [evaluation];
   for (let { before } = evaluation; before !== undefined; ) {
-    const record = await findRun(shelf, before);
+    const record = await findRun(documents, before);
     if (!record || !("evaluation" in record)) {
       throw new HallError(
         "NOT_FOUND",

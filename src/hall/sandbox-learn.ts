@@ -150,7 +150,7 @@ export async function openLearning(settings: Settings, name: string): Promise<Le
   const project = await openAlone({
     folder: settings.folder,
     settings,
-    looksFor: () => false,
+    mayDiscover: () => false,
     learning: {
       decide: (server, entry) =>
         server === name

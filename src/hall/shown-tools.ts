@@ -152,7 +152,7 @@ export interface ExposureChange {
 /** Lists the tools as a client gets them. No server is started: those that the lock does not have are missing. */
 export async function measureExposure(settings: Settings): Promise<ExposureChange> {
   const { folder, config } = settings;
-  const project = await openAlone({ folder, settings, looksFor: () => false });
+  const project = await openAlone({ folder, settings, mayDiscover: () => false });
   const channel = acceptInside(project);
   const client = new Client(new McpConnection(channel, { limits: defaultLimits }).assumeModern());
   const measure = async (): Promise<Exposure> => {

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { basename, isAbsolute, resolve } from "node:path";
 import { hashOf } from "../base/json.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import { readUserTrust } from "../config/unattended.ts";
+import { readUserTrust } from "../config/user-trust.ts";
 import { type Entries, type Ledger, type Review, readAllLedgers } from "../trust/ledger.ts";
 import { findInstalled } from "../upstream/installation.ts";
 import { findLaunch } from "../upstream/launcher.ts";

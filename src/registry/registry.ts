@@ -54,7 +54,7 @@ export interface Registry {
   /** Without those that are off. */
   toolkits(): readonly Toolkit[];
   /** Resolves once every toolkit that may have this tool (any tool, without a name) is listed; undefined if all are. */
-  looking(name?: string): Promise<void> | undefined;
+  pendingDiscovery(name?: string): Promise<void> | undefined;
   onChange(listener: (kind: ListKind) => void): () => void;
   close(): Promise<void>;
 }
@@ -240,9 +240,9 @@ class ToolkitRegistry implements Registry {
     return found;
   };
 
-  readonly looking = (name?: string): Promise<void> | undefined => {
+  readonly pendingDiscovery = (name?: string): Promise<void> | undefined => {
     const waits = [...this.#entries.values()].flatMap(({ toolkit, listing }) => {
-      const pending = mayHave(toolkit, name) ? toolkit.looking?.() : undefined;
+      const pending = mayHave(toolkit, name) ? toolkit.pendingDiscovery?.() : undefined;
       return pending ? [pending.then(listing.settled)] : [];
     });
     return waits.length > 0 ? Promise.all(waits).then(() => {}) : undefined;

@@ -264,9 +264,9 @@ async function findFunction(
     return target?.toolkit === toolkit ? target : undefined;
   };
   let target = find();
-  const looking = target ? undefined : toolkit.looking?.();
-  if (looking && request) {
-    await request.exchange.scope.race(looking);
+  const pending = target ? undefined : toolkit.pendingDiscovery?.();
+  if (pending && request) {
+    await request.exchange.scope.race(pending);
     target = find();
   }
   if (target) return target;

@@ -363,7 +363,7 @@ export function whenListed(
   } catch (error) {
     if (!(error instanceof HallError) || error.code !== "NOT_FOUND") throw error;
     const name = request.params?.name;
-    const pending = registry.looking(typeof name === "string" ? name : undefined);
+    const pending = registry.pendingDiscovery(typeof name === "string" ? name : undefined);
     if (!pending) throw error;
     return scope.race(pending).then(dispatch);
   }

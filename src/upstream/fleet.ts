@@ -81,7 +81,7 @@ export interface FleetOptions {
   /** Why a server may not be started; undefined if it may. Default: all may. */
   mayStart?(name: string, source: string, installed?: InstalledPackage): string | undefined;
   /** Servers that may start to be listed for the first time, not only for a call. Default: all. */
-  looksFor?(server: Pick<Toolkit, "id" | "prefix">): boolean;
+  mayDiscover?(server: Pick<Toolkit, "id" | "prefix">): boolean;
   /** Adds and removes toolkits of the registry. */
   add(toolkit: Toolkit): Promise<void>;
   remove(id: string): Promise<void>;
@@ -126,7 +126,7 @@ export function createFleet(options: FleetOptions): Fleet {
       openCarrier: options.openCarrier,
       secrets: options.secrets,
       sandbox: options.sandbox,
-      looks: options.looksFor?.({ id: name, prefix: config.prefix }) ?? true,
+      discovers: options.mayDiscover?.({ id: name, prefix: config.prefix }) ?? true,
       locked: options.lock.servers[name],
       authorizer: createAuthorizer(name, config),
       authorizerOf: (person) => createAuthorizer(name, config, person),

@@ -56,7 +56,7 @@ export function readInstallation(draft: string): Installation {
   const pid = Number(read(draft, files.pid));
   const ageMs = Date.now() - (changedAt(join(draft, files.pid)) ?? madeAt);
   const isRunning = pid > 0 ? ageMs < installerMsMax && isAlive(pid) : ageMs < setupMsMax;
-  // It may have ended between the two looks.
+  // It may have ended between the two checks.
   const isOver = !isRunning && read(draft, files.code).trim() === "0";
   if (isOver) return { kind: "done" };
   return { kind: isRunning ? "running" : "failed" };

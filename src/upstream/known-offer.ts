@@ -42,7 +42,7 @@ export class KnownOffer {
   /** The connection on which the offer was just read: it need not be read again at once. */
   #fresh: ServerConnection | undefined;
   #isLooking = false;
-  #looked: Promise<void> | undefined;
+  #pending: Promise<void> | undefined;
 
   constructor(options: KnownOfferOptions) {
     this.#options = options;
@@ -80,7 +80,7 @@ export class KnownOffer {
   }
 
   /** Starts the server and reads everything, each time anew. */
-  async look(): Promise<Offer> {
+  async discover(): Promise<Offer> {
     const found = await this.#options.supervisor.use(new Scope(), async (line) => {
       const isFresh = this.#fresh === line;
       this.#fresh = undefined;
@@ -90,20 +90,20 @@ export class KnownOffer {
     return found;
   }
 
-  /** Like `look`, in the background; an unknown server is retried until it answers. */
-  async lookUntilKnown(): Promise<void> {
+  /** Like `discover`, in the background; an unknown server is retried until it answers. */
+  async discoverUntilKnown(): Promise<void> {
     if (this.#isLooking) return;
     const { log, supervisor } = this.#options;
     this.#isLooking = true;
     let warned: string | undefined;
     do {
-      const looking = this.look();
+      const discovery = this.discover();
       const over = (): void => {
-        this.#looked = undefined;
+        this.#pending = undefined;
       };
-      this.#looked = looking.then(over, over);
+      this.#pending = discovery.then(over, over);
       try {
-        await looking;
+        await discovery;
       } catch (error) {
         const reason = messageOf(error);
         if (reason !== warned) log.warn(`not reached yet: ${reason}`);
@@ -115,8 +115,8 @@ export class KnownOffer {
   }
 
   /** Resolves when the background discovery ends; undefined if none runs. */
-  looking(): Promise<void> | undefined {
-    return this.#isKnown ? undefined : this.#looked;
+  pendingDiscovery(): Promise<void> | undefined {
+    return this.#isKnown ? undefined : this.#pending;
   }
 
   onChange(listener: (kind: ListKind) => void): () => void {

@@ -104,7 +104,7 @@ class RemoteAccount implements Authorizer {
     return authorization === undefined ? {} : { authorization };
   }
 
-  /** One look at the store for all calls that need it at the same time. */
+  /** One read of the store for all calls that need it at the same time. */
   #readTogether(): Promise<Logins> {
     if (this.#reading) return this.#reading;
     const reading = this.#read().finally(() => {

@@ -84,7 +84,7 @@ export interface UpstreamOptions {
   /** Why it may not be started; undefined if it may. Checked before every start. */
   mayStart?(source: string, installed?: InstalledPackage): string | undefined;
   /** False: it starts only for a call, even to be listed for the first time. Default true. */
-  readonly looks?: boolean;
+  readonly discovers?: boolean;
   /** Called for each line it writes to stderr, and when it fails. */
   printed?(line: string): void;
   /** How its process is confined. Default: not at all. */
@@ -246,7 +246,7 @@ class UpstreamServer implements Upstream {
   async restart(person?: string): Promise<void> {
     await this.#lines.restart(person);
     // It was probably repaired: read its offer now, not at the next retry.
-    if (!this.#known.isKnown) void this.#known.look().catch(() => {});
+    if (!this.#known.isKnown) void this.#known.discover().catch(() => {});
   }
 
   explain(text: string): string | undefined {
@@ -254,16 +254,17 @@ class UpstreamServer implements Upstream {
   }
 
   async discover(): Promise<LockedServer> {
-    const found = await this.#known.look();
+    const found = await this.#known.discover();
     if (!this.#handshake)
       throw new HallError("INTERNAL", `server "${this.id}" was read before the handshake`);
     return lockServer(this.#sourceHash, this.#handshake, found);
   }
 
   async list(): Promise<readonly Tool[]> {
-    const { looks = true } = this.#options;
+    const { discovers = true } = this.#options;
     const { start, timeoutSeconds } = this.#config;
-    if (looks && (!this.#known.isKnown || start === "eager")) void this.#known.lookUntilKnown();
+    if (discovers && (!this.#known.isKnown || start === "eager"))
+      void this.#known.discoverUntilKnown();
     const tools = this.offer().tools.filter((tool) => this.#isShown(tool.name));
     if (timeoutSeconds === undefined) return tools;
     return tools.map((tool) => ({ ...tool, facts: { timeoutMs: timeoutSeconds * 1000 } }));
@@ -331,8 +332,8 @@ class UpstreamServer implements Upstream {
     return { state: "available" };
   }
 
-  looking(): Promise<void> | undefined {
-    return this.#known.looking();
+  pendingDiscovery(): Promise<void> | undefined {
+    return this.#known.pendingDiscovery();
   }
 
   problem(): string | undefined {

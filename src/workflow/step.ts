@@ -130,7 +130,7 @@ export interface StepRunOptions {
   readonly folder: string;
   /** The folder of claims. */
   readonly claims: string;
-  readonly shelf?: DocumentStore | undefined;
+  readonly documents?: DocumentStore | undefined;
   readonly secrets?: Secrets | undefined;
   readonly now: () => Date;
 }
@@ -257,6 +257,6 @@ export class StepRun {
     const facts = { ...claim, feature: basename(directory), directory, log: this.log };
     const row = { kind: "workflow", ...facts, state, ...details };
     const ttlMs = rowDays * 86_400_000;
-    await this.#options.shelf?.put(`workflow:${run}`, row as Json, { ttlMs });
+    await this.#options.documents?.put(`workflow:${run}`, row as Json, { ttlMs });
   }
 }

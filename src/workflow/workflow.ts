@@ -44,7 +44,7 @@ export interface WorkflowOptions {
   readonly claims?: string;
   /** The model that writes. Default: drafts without a model. */
   writer?(context: CallContext): Promise<ModelWriter | undefined>;
-  readonly shelf?: DocumentStore | undefined;
+  readonly documents?: DocumentStore | undefined;
   readonly secrets?: Secrets | undefined;
   now?(): Date;
   /** How often silent work reports that it is alive. Default 2,000. */
@@ -132,14 +132,14 @@ class Workflow implements Toolkit {
   }
 
   async #runStep(name: StepName, args: JsonObject, context: CallContext): Promise<Outcome> {
-    const { folder, shelf, secrets } = this.#options;
+    const { folder, documents, secrets } = this.#options;
     const step = await steps[name]();
     const { place, warning, isNew } = await this.#locate(name, args);
     // A new folder without files is not a feature.
     const removeEmpty = async (): Promise<void> => {
       if (isNew) await rmdir(place.path).catch(() => {});
     };
-    const ours = { folder, shelf, secrets, claims: this.#claims, now: this.#settings.now };
+    const ours = { folder, documents, secrets, claims: this.#claims, now: this.#settings.now };
     const run = await beginRun({ place, step: name, args, context, ...ours }).catch(
       async (error: unknown) => {
         await removeEmpty();

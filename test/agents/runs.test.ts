@@ -52,21 +52,21 @@ async function keepRun(
   const { structuredContent } = await hall
     .connect()
     .result("tools/call", modern({ name: "desk_agent", arguments: { task } }));
-  const shelf = hall.hall.store.runs;
+  const documents = hall.hall.store.runs;
   let kept: Awaited<ReturnType<typeof listRuns>> = [];
   await until(() => {
-    void listRuns(shelf).then((found) => {
+    void listRuns(documents).then((found) => {
       kept = found;
     });
     return kept.length === 1;
   }, "the run");
   const [outline] = kept;
-  const record = await findRun(shelf, outline?.id ?? "");
+  const record = await findRun(documents, outline?.id ?? "");
   return {
     told: structuredContent as JsonObject,
     outline,
     record: record as RunRecord,
-    all: JSON.stringify(await shelf.list()),
+    all: JSON.stringify(await documents.list()),
   };
 }
 

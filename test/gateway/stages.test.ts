@@ -502,7 +502,7 @@ test("a tool that is known is called while its server is still being discovered"
   const box = createToolkit(
     "box",
     { run: { run: () => ok } },
-    { looking: () => new Promise(() => {}) },
+    { pendingDiscovery: () => new Promise(() => {}) },
   );
   const hall = await createHall({ toolkits: [box], log: createLog({ level: "silent" }) });
   expect(await hall.call("box.run")).toMatchObject(ok);

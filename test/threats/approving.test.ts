@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import { readUserTrust } from "../../src/config/unattended.ts";
+import { readUserTrust } from "../../src/config/user-trust.ts";
 import { allowUnattended, type Ran } from "../servers/home.ts";
 import { buildTestCli } from "../servers/process.ts";
 import { openTerminal, type Terminal } from "../servers/terminal.ts";

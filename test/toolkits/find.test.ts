@@ -143,7 +143,7 @@ test("a search that finds nothing good says how many servers it could not look t
   expect(fitting.found.notes).toBeUndefined();
   const other = await find(client, { task: "feed the penguins" });
   expect(other.found.notes).toEqual([
-    "not searched: 2 servers unavailable; the user sees them in `guildhall status`",
+    "not searched: 2 servers unavailable (see `guildhall status`)",
   ]);
   expect(other.text).not.toContain("/home/me");
 });
@@ -157,7 +157,7 @@ test("a conversation is informed once of servers that are down, and again when t
   const client = hall.connect();
   const notes = async (from: RawClient) =>
     (await find(from, { task: "feed the penguins" })).found.notes;
-  const one = "not searched: 1 server unavailable; the user sees them in `guildhall status`";
+  const one = "not searched: 1 server unavailable (see `guildhall status`)";
   expect([await notes(client), await notes(client)]).toEqual([[one], undefined]);
   expect(await notes(hall.connect())).toEqual([one]);
   problems.lost = "it exited too";

@@ -41,14 +41,17 @@ async function runAndSave(
   await client.greet("2025-11-25");
   const evaluated: Evaluated[] = [];
   for (const code of programs) evaluated.push(await evaluate(client, code, { mode: "act" }));
-  const shelf = hall.hall.store.runs;
+  const documents = hall.hall.store.runs;
   // Runs are saved after the answer.
-  await until(async () => (await listRuns(shelf)).length >= programs.length, "the runs are saved");
-  const records = await Promise.all(evaluated.map(({ data }) => findRun(shelf, data.run)));
+  await until(
+    async () => (await listRuns(documents)).length >= programs.length,
+    "the runs are saved",
+  );
+  const records = await Promise.all(evaluated.map(({ data }) => findRun(documents, data.run)));
   return {
     evaluated,
     runs: records.map((record) => (record as EvaluationRecord).evaluation),
-    all: JSON.stringify(await shelf.list()),
+    all: JSON.stringify(await documents.list()),
   };
 }
 

@@ -126,9 +126,7 @@ test("tools that were not reviewed are not found, and find_tools counts their se
     }),
   );
   expect(answer).not.toMatch(/shop(\.|__)buy/);
-  expect(answer).toContain(
-    "not searched: 1 server not reviewed; the user sees them in `guildhall status`",
-  );
+  expect(answer).toContain("not searched: 1 server not reviewed (see `guildhall status`)");
 });
 
 test("a changed tool keeps its name in the registry dialect, with the reason it is withheld", async () => {

@@ -817,14 +817,14 @@ test("the steps are listed beside find_tools once .specify exists, and belong to
 test("each run has an id, a log and a row with its end", async () => {
   using project = makeProject();
   const rows = new Map<string, unknown>();
-  const shelf = {
+  const documents = {
     put: async (key: string, value: unknown) => void rows.set(key, value),
     putText: async (key: string, text: string) => void rows.set(key, JSON.parse(text)),
     find: async () => undefined,
     list: async () => [],
     remove: async () => {},
   };
-  await using bench = await startBench({ folder: project.folder, shelf });
+  await using bench = await startBench({ folder: project.folder, documents });
   const directory = await upTo("plan", bench, project);
   await bench.call("implement", { spec_directory: directory });
   const states = [...rows.values()] as {

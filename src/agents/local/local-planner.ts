@@ -8,8 +8,8 @@ import { signatureOf } from "../../toolkits/find/signature.ts";
 import {
   type Conclusion,
   carriedParts,
-  type Job,
   type OfferedTool,
+  type PlannedRun,
   type Planner,
   type RunRequest,
   type StepResult,
@@ -28,10 +28,10 @@ export interface LocalPlannerOptions {
 export function localPlanner({ now = () => new Date() }: LocalPlannerOptions = {}): Planner {
   return {
     kind: "local",
-    async plan(job) {
-      const steps = splitSteps(job.request.task);
+    async plan(run) {
+      const steps = splitSteps(run.request.task);
       if (steps.length > 1)
-        job.note(
+        run.note(
           "think",
           `${steps.length} steps: ${steps.map((step) => shortenLine(step, 60)).join(" → ")}`,
         );
@@ -39,18 +39,18 @@ export function localPlanner({ now = () => new Date() }: LocalPlannerOptions = {
       const done: StepResult[] = [];
       for (const [at, step] of steps.entries()) {
         const handBack = (found: Found, doubt: string): Conclusion =>
-          describeHandBack(job, { ...found, done, step, doubt, left: steps.slice(at + 1) });
+          describeHandBack(run, { ...found, done, step, doubt, left: steps.slice(at + 1) });
 
-        const found = await findChoices(step, job, { isWhole: steps.length === 1, now: now() });
+        const found = await findChoices(step, run, { isWhole: steps.length === 1, now: now() });
         const doubt =
           at > 0 && refersBack(step)
             ? "it refers to the result of an earlier step"
-            : findDoubt(step, found.choices, job.offer);
+            : findDoubt(step, found.choices, run.offer);
         const [first] = found.choices;
         if (!first || doubt !== undefined) return handBack(found, doubt ?? "no tool here fits it");
 
-        job.note("think", `${first.tool.name}: nothing is open`);
-        const result = await job.call(first.tool.name, first.filling.arguments);
+        run.note("think", `${first.tool.name}: nothing is open`);
+        const result = await run.call(first.tool.name, first.filling.arguments);
         done.push(result);
         const isFailure = result.step.outcome !== "ok" && result.step.outcome !== "empty";
         if (isFailure)
@@ -80,12 +80,12 @@ const foundMax = 8;
 
 async function findChoices(
   step: string,
-  job: Job,
+  run: PlannedRun,
   { isWhole, now }: { readonly isWhole: boolean; readonly now: Date },
 ): Promise<Found> {
-  const { agent, data, context } = job.request;
-  const offered = job.offer.tools;
-  const ranked = isWhole ? offered : await job.find(step, foundMax);
+  const { agent, data, context } = run.request;
+  const offered = run.offer.tools;
+  const ranked = isWhole ? offered : await run.find(step, foundMax);
   const tools = [
     ...ranked,
     ...offered.filter(isNotIn(ranked)).map((tool) => ({ ...tool, score: 0 })),
@@ -122,10 +122,10 @@ const shownMax = 5;
 /** Tools far below the best are noise. */
 const shownShareMin = 0.4;
 
-function describeHandBack(job: Job, handBack: HandBack): Conclusion {
-  const { fits, better, toolCount } = job.offer;
+function describeHandBack(run: PlannedRun, handBack: HandBack): Conclusion {
+  const { fits, better, toolCount } = run.offer;
   const { done, step, choices, doubt, left, unavailable } = handBack;
-  job.note("think", `handed back: ${doubt}`);
+  run.note("think", `handed back: ${doubt}`);
 
   const best = Math.max(0, ...choices.map(({ tool }) => tool.score));
   const shown = choices
@@ -169,7 +169,7 @@ function describeHandBack(job: Job, handBack: HandBack): Conclusion {
     // Never propose to write a file that the task wants deleted.
     next: shown
       .filter(({ isContrary }) => !isContrary)
-      .map((choice) => callAdvice(choice, job.request)),
+      .map((choice) => callAdvice(choice, run.request)),
   };
 }
 

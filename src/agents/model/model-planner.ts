@@ -6,13 +6,13 @@ import type {
 } from "@ai-sdk/provider";
 import { type JsonObject, parseObject } from "../../base/json.ts";
 import type { Secrets } from "../../base/log.ts";
-import type { Conclusion, Job, OfferedTool, Planner, StopReason } from "../planner.ts";
+import type { Conclusion, OfferedTool, PlannedRun, Planner, StopReason } from "../planner.ts";
 import { describeTools, plannerTools, Results, ToolNames, writePrompt } from "./prompt.ts";
 import { explainModelError, type Model, type Turn, takeTurn, textOfTurn } from "./turn.ts";
 
 export interface ModelPlannerOptions {
   readonly kind: "model" | "sampling";
-  /** Called when there is a job. */
+  /** Called when a run starts. */
   open(): Promise<Model>;
   readonly secrets: Secrets;
 }
@@ -21,7 +21,7 @@ export interface ModelPlannerOptions {
 export function createModelPlanner({ kind, open, secrets }: ModelPlannerOptions): Planner {
   return {
     kind,
-    plan: async (job) => new Conversation(await open(), job, secrets).hold(),
+    plan: async (run) => new Conversation(await open(), run, secrets).run(),
   };
 }
 
@@ -34,7 +34,7 @@ const lastTurn = "This is your last turn: make no more calls and answer with wha
 
 class Conversation {
   readonly #model: Model;
-  readonly #job: Job;
+  readonly #run: PlannedRun;
   readonly #secrets: Secrets;
   readonly #results = new Results();
   readonly #names = new ToolNames(Object.values(plannerTools));
@@ -44,19 +44,19 @@ class Conversation {
   #text = "";
   #turns = 0;
 
-  constructor(model: Model, job: Job, secrets: Secrets) {
+  constructor(model: Model, run: PlannedRun, secrets: Secrets) {
     this.#model = model;
-    this.#job = job;
+    this.#run = run;
     this.#secrets = secrets;
-    this.#tools = [...job.offer.tools];
-    this.#messages = writePrompt(job, this.#results);
+    this.#tools = [...run.offer.tools];
+    this.#messages = writePrompt(run, this.#results);
   }
 
-  async hold(): Promise<Conclusion> {
+  async run(): Promise<Conclusion> {
     let hasAnswered = false;
     try {
       for (;;) {
-        this.#job.beginTurn();
+        this.#run.beginTurn();
         this.#turns++;
         const turn = await this.#ask();
         hasAnswered = true;
@@ -85,7 +85,7 @@ class Conversation {
   }
 
   async #ask(): Promise<Turn> {
-    const { signal, offer } = this.#job;
+    const { signal, offer } = this.#run;
     const hasMore = offer.toolCount > offer.tools.length;
     const tools = describeTools(this.#tools, this.#names, { hasMore });
     const turn = await takeTurn(
@@ -93,10 +93,10 @@ class Conversation {
       { prompt: this.#messages, tools, toolChoice: { type: "auto" } },
       {
         signal,
-        remainingMs: () => this.#job.remainingMs(),
+        remainingMs: () => this.#run.remainingMs(),
         onText: (text) => this.#write(text),
         onRetry: (error, delayMs) =>
-          this.#job.note(
+          this.#run.note(
             "observe",
             `${this.#explain(error).message}; retrying in ${Math.round(delayMs)} ms`,
             { isTransient: true },
@@ -109,7 +109,7 @@ class Conversation {
 
   #write(text: string): void {
     this.#text = text;
-    this.#job.draft(text);
+    this.#run.draft(text);
   }
 
   #record(turn: Turn): void {
@@ -119,7 +119,7 @@ class Conversation {
       part.type === "tool-call" ? [this.#names.toFullName(part.toolName)] : [],
     );
     if (text !== "" || calls.length === 0) this.#write(text);
-    this.#job.spend(
+    this.#run.spend(
       {
         inputTokens: usage.inputTokens.total ?? 0,
         outputTokens: usage.outputTokens.total ?? 0,
@@ -127,7 +127,7 @@ class Conversation {
       },
       turn as unknown as JsonObject,
     );
-    this.#job.note("think", text === "" ? `calls ${calls.join(", ")}` : text);
+    this.#run.note("think", text === "" ? `calls ${calls.join(", ")}` : text);
     const said = content.flatMap(repeatPart);
     if (said.length > 0) this.#messages.push({ role: "assistant", content: said });
   }
@@ -143,7 +143,7 @@ class Conversation {
       }
     }
     this.#messages.push({ role: "tool", content: answers });
-    if (this.#turns === this.#job.request.limits.turns - 1) this.#report(lastTurn);
+    if (this.#turns === this.#run.request.limits.turns - 1) this.#report(lastTurn);
   }
 
   async #answer(call: LanguageModelV3ToolCall): Promise<LanguageModelV3ToolResultPart> {
@@ -156,7 +156,7 @@ class Conversation {
   async #carryOut({ toolName, input }: LanguageModelV3ToolCall): Promise<ToolAnswer> {
     const args = parseArguments(input);
     if (args === undefined) {
-      this.#job.note(
+      this.#run.note(
         "verify",
         `the arguments for ${this.#names.toFullName(toolName)} are not JSON`,
       );
@@ -168,14 +168,14 @@ class Conversation {
     if (toolName === plannerTools.read)
       return { text: this.#results.read(String(args.handle ?? ""), String(args.range ?? "")) };
     if (toolName === plannerTools.find) return this.#findMore(String(args.query ?? ""));
-    const result = await this.#job.call(this.#names.toFullName(toolName), args);
+    const result = await this.#run.call(this.#names.toFullName(toolName), args);
     return { text: this.#results.keep(result), isError: result.outcome.isError };
   }
 
   async #findMore(query: string): Promise<ToolAnswer> {
     if (query.trim() === "")
       return { text: 'find_more requires {"query": "what a tool should do"}', isError: true };
-    const found = await this.#job.find(query);
+    const found = await this.#run.find(query);
     if (found.length === 0) return { text: "None of your tools does that." };
     const isShown = ({ name }: OfferedTool): boolean =>
       this.#tools.some((tool) => tool.name === name);

@@ -1,22 +1,23 @@
 import type { LanguageModelV3FunctionTool, LanguageModelV3Message } from "@ai-sdk/provider";
 import { hashOf, type JsonObject, parseObject } from "../../base/json.ts";
+import { formatBytes } from "../../base/text.ts";
 import type { Outcome } from "../../tool.ts";
-import type { Conclusion, Job, OfferedTool, StepResult } from "../planner.ts";
+import type { Conclusion, OfferedTool, PlannedRun, StepResult } from "../planner.ts";
 
 /** The messages that open a run. */
-export function writePrompt(job: Job, results: Results): LanguageModelV3Message[] {
+export function writePrompt(run: PlannedRun, results: Results): LanguageModelV3Message[] {
   return [
     // The same in every turn, so worth caching.
     {
       role: "system",
-      content: writeSystem(job),
+      content: writeSystem(run),
       providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } },
     },
-    { role: "user", content: [{ type: "text", text: writeTask(job, results) }] },
+    { role: "user", content: [{ type: "text", text: writeTask(run, results) }] },
   ];
 }
 
-function writeSystem({ request, offer }: Job): string {
+function writeSystem({ request, offer }: PlannedRun): string {
   const { agent, instructions, limits } = request;
   const { tools, toolCount, better } = offer;
   const more =
@@ -45,7 +46,7 @@ function writeSystem({ request, offer }: Job): string {
     .join("\n\n");
 }
 
-function writeTask({ request: { task, data, context } }: Job, results: Results): string {
+function writeTask({ request: { task, data, context } }: PlannedRun, results: Results): string {
   const given = typeof data === "string" ? data : (JSON.stringify(data, null, 1) ?? "");
   return [
     task,
@@ -260,7 +261,7 @@ function describePart(part: JsonObject): string {
       return String(part.text ?? "");
     case "image":
     case "audio":
-      return `[${part.type}, ${String(part.mimeType)}, ${Math.round((String(part.data ?? "").length * 3) / 4 / 1024)} KB: passed on with your answer]`;
+      return `[${part.type}, ${String(part.mimeType)}, ${formatBytes((String(part.data ?? "").length * 3) / 4)}: passed on with your answer]`;
     case "resource_link":
       return `[link to ${String(part.uri)}: passed on with your answer]`;
     default:

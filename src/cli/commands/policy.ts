@@ -5,7 +5,7 @@ import { plural } from "../../base/text.ts";
 import {
   describePolicy,
   explainPolicy,
-  openPolicyDesk,
+  openPolicyView,
   type PolicyLine,
   readPerson,
   runPolicyCases,
@@ -18,7 +18,7 @@ import { createPerson } from "../terminal.ts";
 
 /** The policies in the order of their files. */
 export async function runPolicyList(options: JsonOption): Promise<void> {
-  const { policies } = await openPolicyDesk(await loadProject(), {
+  const { policies } = await openPolicyView(await loadProject(), {
     needsTools: false,
     isShared: true,
   });
@@ -36,7 +36,7 @@ export async function runPolicyList(options: JsonOption): Promise<void> {
 /** Fails like the hall would, with every problem. */
 export async function runPolicyCheck(options: JsonOption): Promise<void> {
   const settings = await loadProject();
-  const { policies } = await openPolicyDesk(settings, { needsTools: false });
+  const { policies } = await openPolicyView(settings, { needsTools: false });
   const files = settings.loaded.policies.map(({ file }) => file);
   const needsPermit = policies.all.some(({ effect }) => effect === "permit");
   const count = `${plural(policies.all.length, "policy", "policies")} in ${plural(files.length, "file")}`;
@@ -63,7 +63,7 @@ export async function runPolicyPublish(
       next: [{ do: "run-command", command: "policy publish --withdraw" }],
     });
   // A file that cannot be used would deny everything in all halls.
-  if (!isWithdrawn) await openPolicyDesk(settings, { needsTools: false });
+  if (!isWithdrawn) await openPolicyView(settings, { needsTools: false });
   const names = files.map(({ file }) => visible(file)).join("\n  ");
   await createPerson().confirm(
     isWithdrawn

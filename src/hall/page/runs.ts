@@ -6,9 +6,9 @@ const runsMax = 500;
 
 /** The recorded runs of agents and programs. */
 export function runArea({ hall }: PageParts) {
-  const shelf = hall.store.runs;
+  const documents = hall.store.runs;
   async function get(id: string): Promise<KeptRun> {
-    const found = await findRun(shelf, id);
+    const found = await findRun(documents, id);
     if (found) return found;
     throw onlyOutline(id);
   }
@@ -16,10 +16,12 @@ export function runArea({ hall }: PageParts) {
     /** Newest first. */
     runs: method("read", {}, async () => {
       await hall.store.flush().catch(() => {});
-      return { runs: (await listRuns(shelf)).slice(0, runsMax) };
+      return { runs: (await listRuns(documents)).slice(0, runsMax) };
     }),
     run: method("read", { id: "string" }, ({ id }) => get(id)),
     /** Calls no tool and no model. */
-    replayRun: method("call", { id: "string" }, async ({ id }) => replayKept(shelf, await get(id))),
+    replayRun: method("call", { id: "string" }, async ({ id }) =>
+      replayKept(documents, await get(id)),
+    ),
   };
 }

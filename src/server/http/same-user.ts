@@ -17,15 +17,15 @@ export class SameUser {
   has(socket: Socket): boolean | Promise<boolean> {
     const known = this.#known.get(socket);
     if (known !== undefined) return known;
-    const looking = this.#look(socket).then((isOurs) => {
+    const inspection = this.#inspect(socket).then((isOurs) => {
       this.#known.set(socket, isOurs);
       return isOurs;
     });
-    this.#known.set(socket, looking);
-    return looking;
+    this.#known.set(socket, inspection);
+    return inspection;
   }
 
-  async #look(socket: Socket): Promise<boolean> {
+  async #inspect(socket: Socket): Promise<boolean> {
     const ends = endsOf(socket);
     const user = process.geteuid?.();
     if (ends.length === 0 || user === undefined || user === nobody) return false;

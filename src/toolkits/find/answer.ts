@@ -35,8 +35,8 @@ export interface FindAnswerOptions extends AnswerParts {
   readonly reader: NameReader;
   readonly detail?: Detail;
   readonly signatures?: Signatures | undefined;
-  /** Servers are still being looked at. */
-  readonly looking?: boolean;
+  /** Servers are still being discovered. */
+  readonly isIncomplete?: boolean;
   readonly told: ToldNotes;
 }
 
@@ -44,7 +44,7 @@ export interface FindAnswerOptions extends AnswerParts {
 export function answerFinding(finding: Finding, options: FindAnswerOptions): Outcome {
   const notes = [
     ...(finding.fits ? [] : options.told.filterNew(options.reader, noteMissing(options))),
-    ...(options.looking ? ["some servers are still being looked at: ask again in a moment"] : []),
+    ...(options.isIncomplete ? ["some servers are still starting: search again in a moment"] : []),
   ];
   const [whole, ...shorter] = widths;
   let answer = writeAnswer(finding, notes, whole, options);
@@ -201,7 +201,7 @@ function noteMissing({ registry, trust }: AnswerParts): string[] {
     ...(unreviewed.size > 0 ? [`${plural(unreviewed.size, "server")} not reviewed`] : []),
   ];
   if (parts.length === 0) return [];
-  return [`not searched: ${parts.join(", ")}; the user sees them in \`guildhall status\``];
+  return [`not searched: ${parts.join(", ")} (see \`guildhall status\`)`];
 }
 
 function formatHead({ fits, total, found: { length: count } }: Finding): string {

@@ -86,14 +86,14 @@ export function createFindToolkit(finder: Finder, parts: AnswerParts): OwnToolki
         detail: Detail;
         signatures?: Signatures;
       };
-      const looking = await waitForLists(parts, context.scope.signal);
+      const isIncomplete = await waitForLists(parts, context.scope.signal);
       const finding = await finder.find(task, { limit, among: isShownTo(parts, context) });
       return answerFinding(finding, {
         ...parts,
         task,
         detail,
         signatures,
-        looking,
+        isIncomplete,
         told,
         reader: context,
       });
@@ -102,18 +102,18 @@ export function createFindToolkit(finder: Finder, parts: AnswerParts): OwnToolki
 }
 
 /** How long an answer waits for servers that are seen for the first time. */
-const lookingMsMax = 3_000;
+const discoveryMsMax = 3_000;
 
 /** Resolves with true if some servers are still being discovered. */
 async function waitForLists({ registry }: AnswerParts, signal: AbortSignal): Promise<boolean> {
-  const looking = registry.looking();
-  if (!looking) return false;
+  const pending = registry.pendingDiscovery();
+  if (!pending) return false;
   let timer: NodeJS.Timeout | undefined;
   const timeUp = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, lookingMsMax, true);
+    timer = setTimeout(resolve, discoveryMsMax, true);
     signal.addEventListener("abort", () => resolve(true), { once: true });
   });
-  return Promise.race([looking.then(() => false), timeUp]).finally(() => clearTimeout(timer));
+  return Promise.race([pending.then(() => false), timeUp]).finally(() => clearTimeout(timer));
 }
 
 /** The call inside a `call_tool`. Throws VALIDATION. */

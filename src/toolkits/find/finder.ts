@@ -88,10 +88,10 @@ export function createFinder({
 
   function* update(ranker: Ranker): Generator<void, void> {
     const tools = registry.tools();
-    const shelves = groupByToolkit(tools);
-    const ids = new Set([...shelves.keys()].map(({ id }) => id));
+    const byToolkit = groupByToolkit(tools);
+    const ids = new Set([...byToolkit.keys()].map(({ id }) => id));
     const removed = [...indexed.keys()].filter((id) => !ids.has(id));
-    const changed = [...shelves].filter(([{ id }, targets]) => !isSame(indexed.get(id), targets));
+    const changed = [...byToolkit].filter(([{ id }, targets]) => !isSame(indexed.get(id), targets));
     yield* ranker.update(removed, changed.map(textOf));
     for (const id of removed) indexed.delete(id);
     for (const [{ id }, targets] of changed) indexed.set(id, targets);
@@ -173,13 +173,13 @@ async function loadRanker(log: Log): Promise<Ranker> {
 }
 
 function groupByToolkit(tools: readonly Target[]): Map<Toolkit, Target[]> {
-  const shelves = new Map<Toolkit, Target[]>();
+  const byToolkit = new Map<Toolkit, Target[]>();
   for (const target of tools) {
-    const shelf = shelves.get(target.toolkit);
-    if (shelf) shelf.push(target);
-    else shelves.set(target.toolkit, [target]);
+    const targets = byToolkit.get(target.toolkit);
+    if (targets) targets.push(target);
+    else byToolkit.set(target.toolkit, [target]);
   }
-  return shelves;
+  return byToolkit;
 }
 
 function isSame(before: readonly Target[] | undefined, now: readonly Target[]): boolean {

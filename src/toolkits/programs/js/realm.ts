@@ -38,7 +38,7 @@ const stepsPerCheck = 10_000;
 const definitionsMax = 200;
 /** The time to describe a value or an error once a program has ended. */
 const graceMs = 250;
-/** Between two looks at the limits. */
+/** Between two checks of the limits. */
 const jobsAtOnce = 100;
 
 /** For `evalCode`: a script that may use `await` at its top level. Its result is a promise. */

@@ -20,7 +20,7 @@ export interface UserTrust {
  * project's file, a variable or a flag has no effect. Throws ConfigError.
  */
 export async function readUserTrust(env: NodeJS.ProcessEnv = process.env): Promise<UserTrust> {
-  const file = decidingFile(env);
+  const file = trustedUserFile(env);
   const found = await readConfigFile(file);
   const tree = found && (await parseConfigFile(found)).tree;
   return {
@@ -31,10 +31,11 @@ export async function readUserTrust(env: NodeJS.ProcessEnv = process.env): Promi
 }
 
 /**
- * A variable such as XDG_CONFIG_HOME would let anyone name a file of their own. So variables move this
- * file only together with the user's data, which holds the approvals.
+ * The user's config file whose `trust` counts. With the approvals in the usual data folder, it is the
+ * file in the user's home, whatever XDG_CONFIG_HOME says: otherwise a program that sets variables
+ * could approve with a file of its own. Only an environment with other approvals has another file.
  */
-export function decidingFile(env: NodeJS.ProcessEnv): string {
+export function trustedUserFile(env: NodeJS.ProcessEnv): string {
   const home = homeOfUser();
   const usual = home && join(home, ".local", "share", "guildhall");
   return usual && sharesTrust(dataFolder(env), usual)
