@@ -8,12 +8,13 @@ import type { ServerConfig } from "../config/schema.ts";
 import { ownValue } from "../trust/easing.ts";
 import type { ReviewedSandbox, SandboxRights } from "../trust/ledger.ts";
 import type { SandboxDenial } from "../upstream/sandbox/denials.ts";
-import { decideSandbox, noRights } from "../upstream/sandbox/policy.ts";
+import { createRuntime, decideSandbox, noRights } from "../upstream/sandbox/policy.ts";
 import {
   createProfile,
   describeProfile,
   isOurs,
   type Profile,
+  type StdioConfig,
 } from "../upstream/sandbox/profile.ts";
 import { openTrace } from "../upstream/sandbox/trace.ts";
 import { approvalOf } from "../upstream/source.ts";
@@ -143,6 +144,7 @@ export async function openLearning(settings: Settings, name: string): Promise<Le
           : { do: "verify", server: name },
       ],
     });
+  await requireRuntime(name, config);
   const recorded = await readDenials(settings, name, reviewedAt);
   const entries = await (await openProjectLedger(settings)).read();
   const trace = openTrace(join(dataFolder(), "servers", "traces"));
@@ -249,6 +251,18 @@ function isSecret({ kind, what }: SandboxDenial): boolean {
   return (
     secretPath.test(inHome) || /(^|\/)(id_(rsa|ed25519|ecdsa)|\.env|shadow|credentials)$/.test(what)
   );
+}
+
+/** Without one, an approval of the rights would only keep the server from starting. */
+async function requireRuntime(name: string, config: StdioConfig): Promise<void> {
+  const { isContainer } = await import("../upstream/sandbox/container.ts");
+  const runtime = isContainer(config) ? undefined : await createRuntime()();
+  if (runtime && "reason" in runtime)
+    throw new HallError(
+      "UNAVAILABLE",
+      `server "${name}" cannot run in a sandbox: ${runtime.reason}`,
+      { hint: "Servers run without a sandbox on this machine." },
+    );
 }
 
 /** Adds rights to the approval. Returns all that the server has now, in plain words. */

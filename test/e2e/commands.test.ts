@@ -168,7 +168,7 @@ describe.concurrent("guildhall build", () => {
     const { code, stdout, stderr } = await project.run("build");
     expect(code).toBe(0);
     expect(stdout).toContain("1 of 3 servers answered");
-    expect(stdout).toMatch(/bad +down .*exited with code 9/);
+    expect(stdout).toMatch(/bad +failed .*exited with code 9/);
     // Problems come first, with a summary.
     expect(stdout.indexOf("bad ")).toBeLessThan(stdout.indexOf("good "));
     expect(stdout).toContain("bad, missing failed; run `guildhall doctor` to see why");
