@@ -54,7 +54,10 @@ function findFault(value: unknown, path: string, outer: Set<unknown>): string | 
   return undefined;
 }
 
-/** A copy with sorted keys, for files that people read; the keys below `kept` keep their order. To hash or compare, see `writeSorted`. */
+/**
+ * A copy with sorted keys, for files that people read; the keys below `kept` keep their order. To
+ * hash or compare, see `writeSorted`.
+ */
 export function sortKeys(value: unknown, kept?: string, isKept = false): unknown {
   if (Array.isArray(value)) return value.map((item) => sortKeys(item, kept));
   if (!isObject(value)) return value;

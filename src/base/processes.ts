@@ -32,8 +32,8 @@ export function isStartedByHall(): Promise<boolean> {
 const hallTitles = ["mcp", "serv"].map((command) => `${titlePrefix} ${command}`);
 
 /**
- * This process as messages about its environment name it: "the hall (process 4711, started by Cursor)". A hall serves all
- * clients of a project with the environment of the one that started it.
+ * This process as messages about its environment name it: "the hall (process 4711, started by
+ * Cursor)". A hall serves all clients of a project with the environment of the one that started it.
  */
 export async function describeThisProcess(): Promise<string> {
   if (!hallTitles.some((title) => process.title.startsWith(title))) return "this command";

@@ -70,7 +70,10 @@ export function watchConfig(
     listener.refused(error);
   }
 
-  /** Starts new watchers before closing the old ones, so that nothing is missed. Replaces all: a recreated folder needs a new watcher. */
+  /**
+   * Starts new watchers before closing the old ones, so that nothing is missed. Replaces all: a
+   * recreated folder needs a new watcher.
+   */
   function rewatch(): void {
     const before = watchers;
     watchers = isClosed ? [] : openAll();

@@ -20,7 +20,10 @@ export const refuseForbidden =
     return denial ? refuse(call, denial, parts) : next(call, context);
   };
 
-/** Refuses calls by their arguments, with the defaults filled in, by the time, and by what the conversation has read. */
+/**
+ * Refuses calls by their arguments, with the defaults filled in, by the time, and by what the
+ * conversation has read.
+ */
 export const checkSituation =
   (parts: PolicyParts, conversations: Conversations): ResolvedStage =>
   (next) =>

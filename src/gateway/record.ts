@@ -239,7 +239,10 @@ function sizeOf(part: unknown, depth: number): number {
 const depthMax = 64;
 const nodesMax = 1_000_000;
 
-/** A value as JSON for the store: bounded, and without values under secret names. The store removes known secrets itself. */
+/**
+ * A value as JSON for the store: bounded, and without values under secret names. The store removes
+ * known secrets itself.
+ */
 export function redact(value: unknown): string {
   let text: string;
   try {

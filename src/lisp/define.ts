@@ -258,7 +258,10 @@ function spreadKeys(
     );
 }
 
-/** Nested arrays to nested lists, JS strings to shared symbols by `named`: `form(["IF", test, ["PROGN", ...body], "NIL"])`. */
+/**
+ * Nested arrays to nested lists, JS strings to shared symbols by `named`: `form(["IF", test,
+ * ["PROGN", ...body], "NIL"])`.
+ */
 export type Template = Value | string | readonly Template[];
 
 export function form(template: Template): Value {

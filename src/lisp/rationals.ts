@@ -27,7 +27,8 @@ export function fractionOf(value: number): LispFraction {
 export function doubleOf(numerator: bigint, denominator: bigint): number {
   if (isSmall(numerator) && isSmall(denominator)) return Number(numerator) / Number(denominator);
   if (numerator < 0n) return -doubleOf(-numerator, denominator);
-  // Two bits more than a double holds, the last one "sticky": BigInt to Number then rounds as if it had seen the whole quotient.
+  // Two bits more than a double holds, the last one "sticky": BigInt to Number then rounds as if it
+  // had seen the whole quotient.
   const shift = 66 - (bitLength(numerator) - bitLength(denominator));
   const [top, bottom] =
     shift >= 0
@@ -73,9 +74,10 @@ function isSmall(value: bigint): boolean {
 }
 
 /**
- * The decimal digits of a double: 0.d1d2d3… times ten to the power of `exponent`. Free-format digits are the shortest that read
- * back; fixed-format digits end at a decimal position and are rounded as Burger and Dybvig do it (1996), from the exact binary
- * value but never finer than what tells the number from its neighbours. `format` is compared with SBCL digit by digit, so the order
+ * The decimal digits of a double: 0.d1d2d3… times ten to the power of `exponent`. Free-format
+ * digits are the shortest that read back; fixed-format digits end at a decimal position and are
+ * rounded as Burger and Dybvig do it (1996), from the exact binary value but never finer than what
+ * tells the number from its neighbours. `format` is compared with SBCL digit by digit, so the order
  * of the comparisons matters.
  */
 export interface FloatDigits {

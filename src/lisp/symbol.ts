@@ -3,8 +3,9 @@ import type { Fn, Macro } from "./function.ts";
 import type { Value } from "./values.ts";
 
 /**
- * A symbol. `value` is the current dynamic value (shallow binding), `fn` the global function, `macro`
- * the global macro. Sessions share the symbols of locked packages; only their `value` differs, and the machine swaps it on entry.
+ * A symbol. `value` is the current dynamic value (shallow binding), `fn` the global function,
+ * `macro` the global macro. Sessions share the symbols of locked packages; only their `value`
+ * differs, and the machine swaps it on entry.
  */
 export class Sym {
   readonly name: string;

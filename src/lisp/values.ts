@@ -183,7 +183,10 @@ export function listOf(items: readonly Value[], tail: Value = NIL): Value {
 /** Longer than any list within the cell budget: a longer one is circular. */
 const listLengthMax = 4_000_000;
 
-/** The items of a list without an improper tail. A circular list throws a RangeError, like a list too large for the memory. */
+/**
+ * The items of a list without an improper tail. A circular list throws a RangeError, like a list
+ * too large for the memory.
+ */
 export function itemsOf(value: Value): Value[] {
   const items: Value[] = [];
   for (let at = value; at instanceof Cons; at = at.cdr) {

@@ -208,7 +208,10 @@ export class Server {
     this.#stateless.serve(...request);
   }
 
-  /** Stops accepting, lets requests finish for up to `drainMs`, answers the rest with an error, closes all connections. */
+  /**
+   * Stops accepting, lets requests finish for up to `drainMs`, answers the rest with an error,
+   * closes all connections.
+   */
   async close(drainMs: number): Promise<void> {
     this.#isClosing = true;
     this.#lists.close();

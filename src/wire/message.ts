@@ -121,7 +121,10 @@ export function addField<T extends object>(result: T, key: string, value: boolea
   return added;
 }
 
-/** Where the value of `result` begins when it is the last key of a message on one line, as nearly everybody writes it; else -1. */
+/**
+ * Where the value of `result` begins when it is the last key of a message on one line, as nearly
+ * everybody writes it; else -1.
+ */
 function findLastResult(text: string, keyAt: number): number {
   const prefix = '"result":';
   if (keyAt === -1 || !text.startsWith(prefix, keyAt)) return -1;

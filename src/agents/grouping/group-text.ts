@@ -1,5 +1,5 @@
-// Names and descriptions of groups: the domain, the actions, the servers. People and models may rewrite them; they must be
-// good enough to choose an agent by.
+// Names and descriptions of groups: the domain, the actions, the servers. People and models may
+// rewrite them; they must be good enough to choose an agent by.
 
 import type { CorpusSnapshot } from "../../ranking/corpus.ts";
 import type { ToolkitText } from "../../ranking/document.ts";
@@ -107,8 +107,9 @@ const foundMax = 3;
 /** A sample of a large group is enough. */
 const votersMax = 300;
 /**
- * Shares of the votes that a domain needs: to be mentioned, to be in the name beside the first, to be its only name, and
- * to describe a single toolkit; and the share of the tools with which a toolkit or a topic gives the name alone.
+ * Shares of the votes that a domain needs: to be mentioned, to be in the name beside the first, to
+ * be its only name, and to describe a single toolkit; and the share of the tools with which a
+ * toolkit or a topic gives the name alone.
  */
 const shares = { named: 0.15, besideFirst: 0.5, covers: 0.6, alone: 0.3, fills: 0.8, most: 0.5 };
 
@@ -117,7 +118,10 @@ const serverNameWeight = 0.5;
 /** Weight of a tool's siblings: `create_page` of a notebook is about notes. */
 const siblingsShare = 1;
 
-/** Each tool votes for the domain nearest to it and its siblings. The weight of a toolkit grows with the square root of its size. */
+/**
+ * Each tool votes for the domain nearest to it and its siblings. The weight of a toolkit grows with
+ * the square root of its size.
+ */
 function findDomains(
   toolkits: readonly (readonly Member[])[],
   known: readonly (Domain & { readonly profile: TextProfile })[],
@@ -203,7 +207,10 @@ const topicShareMin = 0.3;
 const weightOf = ({ noun, score }: { readonly noun: string; readonly score: number }): number =>
   score * (noun.includes("_") ? 1.5 : 1);
 
-/** Nouns that many of the tools have in their names and few of the others, the most telling first: `issues`, `pull_requests`. */
+/**
+ * Nouns that many of the tools have in their names and few of the others, the most telling first:
+ * `issues`, `pull_requests`.
+ */
 function findTopics(members: readonly Member[], others: readonly Member[]): Topic[] {
   const shareOf = (noun: string, among: readonly Member[]): number =>
     among.filter((member) => nounsOf(member).includes(noun)).length / among.length;

@@ -11,7 +11,10 @@ import { describeGroups, type GroupText, type Part } from "./group-text.ts";
 
 export interface GroupToolsOptions {
   readonly vectors?: Vectors | undefined;
-  /** Default: chosen by the number of tools. There may be fewer if one would be too small, or more to keep toolkits whole. */
+  /**
+   * Default: chosen by the number of tools. There may be fewer if one would be too small, or more
+   * to keep toolkits whole.
+   */
   readonly count?: number | undefined;
   /** Existing groups. Their tools stay; only new tools are placed. */
   readonly previous?: readonly PreviousGroup[] | undefined;
@@ -124,7 +127,10 @@ function countMaxFor(wanted: number, splits: number): number {
 /** Up to this many groups, a small toolkit that is like no other has one of its own. */
 const aloneMaxFor = (wanted: number): number => Math.ceil(wanted * 1.2) + 1;
 
-/** A toolkit that is too large for a group is split into even parts, so that no part shares a group with unrelated tools. */
+/**
+ * A toolkit that is too large for a group is split into even parts, so that no part shares a group
+ * with unrelated tools.
+ */
 function splitToolkit(
   documents: readonly number[],
   sizeMax: number,
@@ -179,7 +185,10 @@ function collectParts(units: readonly (readonly number[])[], places: readonly nu
   return [...parts.values()].map((documents) => ({ documents: documents.sort((a, b) => a - b) }));
 }
 
-/** Known tools stay. A new tool joins most of its toolkit; a new toolkit joins the most similar group, or gets its own if that is full. */
+/**
+ * Known tools stay. A new tool joins most of its toolkit; a new toolkit joins the most similar
+ * group, or gets its own if that is full.
+ */
 function place(
   snapshot: CorpusSnapshot,
   previous: readonly PreviousGroup[],
@@ -232,7 +241,10 @@ function hasChanged(
 
 const newShareMin = 1 / 3;
 
-/** Joins the most similar group with room; a toolkit that is like none opens its own, unless it is small and there are enough groups. */
+/**
+ * Joins the most similar group with room; a toolkit that is like none opens its own, unless it is
+ * small and there are enough groups.
+ */
 function join(
   documents: number[],
   parts: GrowingPart[],

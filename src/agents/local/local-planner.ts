@@ -1,5 +1,5 @@
-// Planning without a model, by the rules of docs/agents.md: run what is unambiguous and read-only, hand back the rest with
-// everything the caller needs to continue.
+// Planning without a model, by the rules of docs/agents.md: run what is unambiguous and read-only,
+// hand back the rest with everything the caller needs to continue.
 
 import type { Advice } from "../../base/advice.ts";
 import type { JsonObject } from "../../base/json.ts";

@@ -17,7 +17,10 @@ interface Published {
 
 const key = "files";
 
-/** Puts the files in force in all halls; none withdraws those that were. Every hall obeys once this resolves. Throws UNAVAILABLE. */
+/**
+ * Puts the files in force in all halls; none withdraws those that were. Every hall obeys once this
+ * resolves. Throws UNAVAILABLE.
+ */
 export async function publishPolicies(
   settings: Settings,
   files: readonly PolicyFile[],

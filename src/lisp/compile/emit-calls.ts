@@ -211,7 +211,10 @@ function isSimple({ lambda }: Emitter): boolean {
   return lambda.optional.length === 0 && lambda.rest === null && !lambda.hasKeys;
 }
 
-/** Natives do not return TAIL, so a tail call has no advantage. The count is -1 if up to three arguments are in `tailArgs`. */
+/**
+ * Natives do not return TAIL, so a tail call has no advantage. The count is -1 if up to three
+ * arguments are in `tailArgs`.
+ */
 function leave(m: Machine, fn: Fn, count: number): Value {
   m.tailFn = fn;
   m.tailCount = count;

@@ -1,5 +1,5 @@
-// Blocks, tagbodies and handler-case. An exit that all forms in between pass on returns EXIT with its target in the machine;
-// others are thrown to a token of the block.
+// Blocks, tagbodies and handler-case. An exit that all forms in between pass on returns EXIT with
+// its target in the machine; others are thrown to a token of the block.
 import { isHostTrouble, troubleIn } from "../budgets.ts";
 import type { HandlerCluster } from "../conditions.ts";
 import type { Frame } from "../function.ts";

@@ -5,8 +5,9 @@ import {
   shortestDigits,
   significantDigits,
 } from "../rationals.ts";
-// The float directives `~f ~e ~g ~$` as text. Where the standard leaves room (how digits are shared between width and fraction, how a
-// number is scaled before its digits are made) SBCL is followed to the letter, because programs are compared with it.
+// The float directives `~f ~e ~g ~$` as text. Where the standard leaves room (how digits are shared
+// between width and fraction, how a number is scaled before its digits are made) SBCL is followed
+// to the letter, because programs are compared with it.
 
 export interface FieldShape {
   readonly width: number | undefined;

@@ -1,5 +1,6 @@
-// The iteration clauses `for` and `as` of `loop`. This file also has `Clauses`, which reads the forms of any clause, and
-// `LoopPlan`, which all clauses fill in. loop-clauses.ts reads the other clauses; loop.ts turns the plan into a form.
+// The iteration clauses `for` and `as` of `loop`. This file also has `Clauses`, which reads the
+// forms of any clause, and `LoopPlan`, which all clauses fill in. loop-clauses.ts reads the other
+// clauses; loop.ts turns the plan into a form.
 import type { Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { NIL, Sym, T, words } from "../symbol.ts";

@@ -35,7 +35,10 @@ interface Standard {
 
 const standards = new Map<Sym, Standard>();
 
-/** As in `defineStandardGeneric("CHANGE-CLASS object class &rest initargs", …)`; the native gets `&rest` as an array. */
+/**
+ * As in `defineStandardGeneric("CHANGE-CLASS object class &rest initargs", …)`; the native gets
+ * `&rest` as an array.
+ */
 export function defineStandardGeneric<const Signature extends string>(
   signature: Signature,
   native: NativeOf<Signature>["call"],

@@ -226,7 +226,10 @@ export function unauthorized(message: string, parameter?: string): Refusal {
   };
 }
 
-/** From the Authorization header, or from the WebSocket subprotocol `bearer.TOKEN`, because browsers cannot set headers there. Never from a URL. */
+/**
+ * From the Authorization header, or from the WebSocket subprotocol `bearer.TOKEN`, because browsers
+ * cannot set headers there. Never from a URL.
+ */
 function bearerOf(request: IncomingMessage): string | undefined {
   const { authorization, "sec-websocket-protocol": protocols } = request.headers;
   // Two of them name two callers, and a proxy may have checked the other one.

@@ -5,8 +5,8 @@ import type { Sql } from "../sql.ts";
 const idleMs = 1_500;
 
 /**
- * One change at a time, so that the numbers become visible in their order. Not the lock of the store: a long commit there
- * does not delay a revocation.
+ * One change at a time, so that the numbers become visible in their order. Not the lock of the
+ * store: a long commit there does not delay a revocation.
  */
 export function beginEdit(schema: string): string {
   return `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${idleMs};
@@ -15,8 +15,8 @@ export function beginEdit(schema: string): string {
 }
 
 /**
- * Added beside the tables of the store, whose version stays the same: an older hall that uses the same database continues
- * and does not take part.
+ * Added beside the tables of the store, whose version stays the same: an older hall that uses the
+ * same database continues and does not take part.
  */
 export async function createTables(sql: Sql, schema: string): Promise<void> {
   const [found] = await sql.query("SELECT to_regclass(?) IS NOT NULL AS has_halls", [
