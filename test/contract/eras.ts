@@ -595,7 +595,7 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
     await until(
       async () =>
         received(cell, "notifications/tools/list_changed").length > before && (await isListed()),
-      "the new tool is told of and listed",
+      "the new tool is announced and listed",
     );
     expect(saidBy(await cell.call("extra"))).toBe("extra was called");
     await until(async () => {

@@ -308,7 +308,7 @@ describe("SDK 2.4", () => {
     });
   });
 
-  test("over SSE it speaks the old way", async () => {
+  test("over SSE it uses the old handshake", async () => {
     const client = await connect(new NewSse(new URL(`${door.url}/sse`)), "legacy");
     expect(
       await client.callTool({ name: "showcase.structured", arguments: { n: 21 } }),

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { errorTable, HallError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
@@ -1096,22 +1095,25 @@ describe("the end", () => {
 
   test("shutdown lets running calls end, and reports failures as the client's version requires", async () => {
     const slow = createSlowToolkit();
-    const late = createToolkit("late", {
-      invalid: {
-        async run() {
-          await wait(30);
-          throw new HallError("VALIDATION", "does not fit after all");
-        },
-      },
+    let fail = (): void => {};
+    const failing = new Promise<never>((_resolve, reject) => {
+      fail = () => reject(new HallError("VALIDATION", "does not fit after all"));
     });
+    const late = createToolkit("late", { invalid: { run: () => failing } });
     await using hall = await startHall({ toolkits: [slow, late] });
     const client = hall.connect();
     await client.greet("2025-11-25");
-    const waiting = client.ask("tools/call", { name: "slow.wait", arguments: { ms: 30 } });
-    const failing = client.ask("tools/call", { name: "late.invalid" });
-    await client.request("shutdown");
+    const waiting = client.ask("tools/call", { name: "slow.wait" });
+    const invalid = client.ask("tools/call", { name: "late.invalid" });
+    await until(() => slow.running === 1, "the call runs");
+    const shutdown = client.ask("shutdown");
+    // Answered after the shutdown was received.
+    await client.request("ping");
+    slow.finish();
+    fail();
+    await client.answer(shutdown);
     expect(said(await client.answer(waiting))).toBe("waited");
-    expect(await client.answer(failing)).toMatchObject({
+    expect(await client.answer(invalid)).toMatchObject({
       result: { isError: true, structuredContent: { error_type: "validation" } },
     });
   });

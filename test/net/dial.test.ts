@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { setImmediate, setTimeout } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
 import { Scope } from "../../src/base/scope.ts";
@@ -9,6 +9,9 @@ import { createDialler, type DialInit, type Dialler, readAll } from "../../src/n
 
 test("an answer that is aborted before its body is read fails only its reader", async () => {
   const server = createServer((_request, response) => void response.writeHead(200).write("x"));
+  const closed = new Promise((resolve) => {
+    server.once("request", (_request, response) => response.once("close", resolve));
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const uncaught: unknown[] = [];
   const note = (error: unknown): void => void uncaught.push(error);
@@ -23,8 +26,9 @@ test("an answer that is aborted before its body is read fails only its reader", 
       signal: controller.signal,
     });
     controller.abort();
-    // The error is emitted in a later turn.
-    await setTimeout(20);
+    // The error is emitted in a later turn, before the server sees the end.
+    await closed;
+    await untilRead();
     const read = async (): Promise<void> => {
       for await (const _chunk of answer.body ?? []);
     };

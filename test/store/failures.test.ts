@@ -539,7 +539,7 @@ test("a writer that closes with rows to write leaves no timer, which would delay
   }
 });
 
-test("a row of a call that ends after the store was closed is told of, and starts no thread", async () => {
+test("a row of a call that ends after the store was closed is reported, and starts no thread", async () => {
   const path = newPath();
   const store = open(path);
   store.calls.add(callRow({ id: "before" }));

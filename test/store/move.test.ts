@@ -80,7 +80,8 @@ const everything = { keepDays: 36_500, auditKeepDays: 0, sizeMbMax: 512 };
 async function fill(): Promise<void> {
   const old = async (store: Store) => {
     for (const subject of ["a", "b"]) await store.audit.append(entry(subject));
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    const writtenAt = Date.now();
+    await until(() => Date.now() > writtenAt + 1, "the rows are older than now");
     await store.prune();
   };
   await withStore({ path }, old, everything);

@@ -13,6 +13,7 @@ import { connectAdmin, greetHall } from "../../src/hall/admin-client.ts";
 import { type Control, openControl } from "../../src/hall/control.ts";
 import { createNonce, helloFolder, prove, socketPath } from "../../src/hall/socket.ts";
 import { createLineReader } from "../../src/wire/stdio.ts";
+import { until } from "../servers/until.ts";
 import { usePlaces } from "../servers/upstreams.ts";
 
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
@@ -95,7 +96,7 @@ describe("a process that does not know the key", () => {
     {
       await using hall = await pretend(path, (hello) => (seen = genuine(hello, path)));
       (await greetHall(path, "mcp"))?.end();
-      await vi.waitFor(() => expect(hall.told).toHaveLength(1));
+      await until(() => hall.told.length === 1, "the hall has received a message");
     }
     for (const answer of [() => seen, (hello: JsonObject) => genuine(hello, "/other.sock")]) {
       await using _fake = await pretend(path, answer);
@@ -152,7 +153,7 @@ describe("a client that does not know the key", () => {
       const closed = new Promise((resolve) => socket.once("close", resolve));
       socket.on("error", () => {});
       socket.write(`${JSON.stringify({ hello: purpose, version, nonce: createNonce() })}\n`);
-      await vi.waitFor(() => expect(lines).toHaveLength(1));
+      await until(() => lines.length === 1, "a line has arrived");
       const [answer = {}] = lines;
       expect(isObject(answer) && answer.ok).toBe(true);
       socket.write(`${second(answer)}\n${request}\n`);

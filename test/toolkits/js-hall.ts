@@ -14,6 +14,16 @@ export class JsSession implements AsyncDisposable {
   /** The most calls that were under way at once. */
   atOnce = 0;
   #open = 0;
+  readonly #gatherMin: number;
+  #gathered = (): void => {};
+  readonly #isGathered = new Promise<void>((resolve) => {
+    this.#gathered = resolve;
+  });
+
+  /** The first calls are answered once so many of them are under way. */
+  constructor(gatherMin = 1) {
+    this.#gatherMin = gatherMin;
+  }
 
   #start(): ProgramThread {
     return new ProgramThread({ language: "js", workers, seed: 1 });
@@ -44,6 +54,9 @@ export class JsSession implements AsyncDisposable {
   async #serve(text: string): Promise<string> {
     this.#open += 1;
     this.atOnce = Math.max(this.atOnce, this.#open);
+    if (this.#open >= this.#gatherMin) this.#gathered();
+    await this.#isGathered;
+    // Leaves time for one call too many.
     await new Promise((resolve) => setTimeout(resolve, 5));
     this.#open -= 1;
     const { name, arguments: args } = JSON.parse(text) as { name: string; arguments: unknown };

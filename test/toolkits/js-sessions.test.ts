@@ -11,7 +11,7 @@ import { evaluate, tokenOf, workers } from "./lisp-hall.ts";
 const act = { mode: "act" };
 
 test("eight calls are under way at once, and the others follow in order", async () => {
-  await using session = new JsSession();
+  await using session = new JsSession(8);
   const { values } = await session.run(
     `const all = await Promise.all(Array.from({ length: 30 }, (_, n) => tools.files.read({ n })));
      all.map(({ args }) => args.n).join()`,

@@ -7,6 +7,7 @@ import { createLog, Secrets } from "../../src/base/log.ts";
 import { TuiSession, type TuiSessionOptions } from "../../src/tui/session.ts";
 import type { RunView, TuiState } from "../../src/tui/state.ts";
 import { type ClientConfig, type ClientTarget, createServerTarget } from "../../src/tui/target.ts";
+import { guardMs } from "../servers/until.ts";
 
 /** The client in a folder of its own, with something to speak to. */
 export interface ClientBench extends AsyncDisposable {
@@ -22,7 +23,6 @@ export interface ClientBench extends AsyncDisposable {
 }
 
 const agent = fileURLToPath(new URL("../servers/foreign-agent.mjs", import.meta.url));
-const waitMsMax = 45_000;
 
 export function makeFolder(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), "guildhall-tui-")));
@@ -96,7 +96,7 @@ export function benchOf(
               `waited in vain: ${JSON.stringify(session.state(), undefined, 1).slice(0, 3_000)}`,
             ),
           ),
-        waitMsMax,
+        guardMs,
       );
       const stop = session.subscribe(look);
       look();

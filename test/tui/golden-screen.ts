@@ -2,17 +2,17 @@ import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
+import { guardMs } from "../servers/until.ts";
 import type { Pane } from "./pane.ts";
 import type { Place } from "./place.ts";
 
-const waitMsMax = 45_000;
 const lookMs = 100;
 /** Longer than the client takes to ask its hall again. */
 const quietMs = 3_000;
 
 /**
- * Compares the whole screen with its golden file, as soon as it looks like that: what comes a moment later on a slow machine is waited for. Without a
- * golden file it is written once nothing moves any more.
+ * Compares the whole screen with its golden file as soon as they are equal. Without a golden file,
+ * writes one once nothing changes any more.
  */
 export async function expectScreen(
   pane: Pane,
@@ -21,7 +21,7 @@ export async function expectScreen(
 ): Promise<void> {
   const file = fileURLToPath(new URL(`../golden/tui-e2e/${name}.txt`, import.meta.url));
   const wanted = existsSync(file) ? readFileSync(file, "utf8") : undefined;
-  const deadline = Date.now() + waitMsMax;
+  const deadline = Date.now() + guardMs;
   let last = "";
   let changedAt = Date.now();
   for (;;) {

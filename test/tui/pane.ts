@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { guardMs } from "../servers/until.ts";
 
 /** A terminal as a person has it: a shell in a tmux of its own, keys that are pressed, a screen that is read. */
 export interface Pane extends AsyncDisposable {
@@ -30,7 +31,6 @@ export interface PaneOptions {
   readonly rows?: number;
 }
 
-const waitMsMax = 45_000;
 const lookMs = 60;
 const run = promisify(execFile);
 
@@ -77,7 +77,7 @@ export async function openPane({
   return {
     screen,
     async until(...texts) {
-      const deadline = Date.now() + waitMsMax;
+      const deadline = Date.now() + guardMs;
       for (;;) {
         const shown = await screen();
         if (

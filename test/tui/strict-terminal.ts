@@ -1,5 +1,6 @@
 import { PassThrough, Writable } from "node:stream";
 import type { ReadStream, WriteStream } from "node:tty";
+import { guardMs } from "../servers/until.ts";
 
 /**
  * A terminal that understands what the client says of its own and nothing else: whatever else comes
@@ -16,7 +17,6 @@ export interface StrictTerminal {
   until(...texts: readonly string[]): Promise<string>;
 }
 
-const waitMsMax = 45_000;
 const size = { columns: 80, rows: 24 };
 
 // Where a row begins, what clears, what the screens are painted with, how the terminal is taken and
@@ -75,7 +75,7 @@ export function openStrictTerminal(): StrictTerminal {
       new Promise((resolve, reject) => {
         const timer = setTimeout(
           () => end(() => reject(new Error(`${texts.join(" and ")} did not appear:\n${screen()}`))),
-          waitMsMax,
+          guardMs,
         );
         const end = (settle: () => void): void => {
           clearTimeout(timer);

@@ -17,7 +17,7 @@ import type { ProgramRun } from "../../src/upstream/gate.ts";
 import { type Installing, prepareLaunch } from "../../src/upstream/installation.ts";
 import { findLaunch, type Launch } from "../../src/upstream/launcher.ts";
 import { makeSlowInstaller, type SlowInstaller } from "../servers/slow-installer.ts";
-import { until } from "../servers/until.ts";
+import { guardMs, until } from "../servers/until.ts";
 import { isAlive } from "../servers/upstreams.ts";
 
 /** Packages that the hall installs: who waits for them, and what is left of an end. */
@@ -94,11 +94,13 @@ test("a start that is cancelled leaves the installation alone", async () => {
 });
 
 test("the clock of a start is paused while its package is installed", async () => {
-  const scope = new Scope(undefined, 50);
+  const scope = new Scope(undefined, guardMs);
   const start = prepare({ scope });
   await hasStarted();
-  const endsAt = performance.now() + 200;
-  await until(() => performance.now() > endsAt);
+  const left = scope.remainingMs;
+  const startedAt = performance.now();
+  await until(() => performance.now() > startedAt);
+  expect(scope.remainingMs).toBe(left);
   installer.release();
   expect((await start).program).toContain("some-server");
   expect(scope.cancelReason).toBeUndefined();
