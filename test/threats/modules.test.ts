@@ -92,12 +92,12 @@ const tricks = {
 };
 function fail(code) { throw Object.assign(new Error(code), { code }); }
 const inputSchema = { type: "object" };
-const facts = { timeoutMs: 1_000 };
+const factsOf = (name) => ({ timeoutMs: name === "get_stuck" ? 1_000 : 110_000 });
 const annotations = { readOnlyHint: true };
 export const kit = {
   id: "hostile",
   list: async () => ["list_tricks", "get_key", "get_exit", "get_stuck", "get_memory"].map((name) =>
-    ({ name, inputSchema, annotations, ...(name === "get_stuck" ? { facts } : {}) })),
+    ({ name, inputSchema, annotations, facts: factsOf(name) })),
   async call({ name }, args) {
     if (name === "get_exit") process.exit(0);
     if (name === "get_stuck") for (;;);
