@@ -1,13 +1,23 @@
-// Bundles the command line and the library into dist/. Heavy parts become chunks that load when they are used.
+// Bundles the command line and the library into dist/: main.cjs, a script in lazy/ for each package
+// that a start does not need, and a file for each worker.
 // `--test-cli FOLDER` builds the command line with the toolkits of the tests, into that folder.
 
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { buildWeb } from "./build-web.mjs";
-import { gather } from "./gather.mjs";
 import { isOutdated, stamp } from "./outdated.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -20,46 +30,94 @@ if (process.argv.includes("--if-changed")) {
   console.error("building dist/ …");
 }
 rmSync(outdir, { recursive: true, force: true });
+mkdirSync(`${outdir}/lazy`, { recursive: true });
 
-// A worker is started from a file of its own.
-const entryPoints = {
+/** Parts of the program: each runs when it is asked for. */
+const parts = {
   cli: "src/cli/main.ts",
   index: "src/index.ts",
+  moduleHost: "src/author/module-host.ts",
+};
+
+// A worker is started from a file of its own.
+const workers = {
   "document-worker": "src/toolkits/document/worker.ts",
   "lisp-worker": "src/toolkits/programs/lisp/worker.ts",
   "js-worker": "src/toolkits/programs/js/worker.ts",
   "store-worker": "src/store/store-worker.ts",
   "install-network": "src/upstream/sandbox/install-network.ts",
-  "module-host": "src/author/module-host.ts",
   "openapi-worker": "src/upstream/openapi/worker.ts",
   "validation-worker": "src/gateway/validation-worker.ts",
 };
+
+/** What a start should not read. Packages in one script share what they depend on. */
+const lazy = {
+  ajv: ["ajv", "ajv/dist/2020.js", "ajv-formats"],
+  chrono: ["chrono-node/en"],
+  commander: ["commander"],
+  jose: ["jose"],
+  lisp: ["./src/lisp/lisp.ts"],
+  mcp: ["@modelcontextprotocol/client"],
+  "model-amazon-bedrock": ["@ai-sdk/amazon-bedrock"],
+  "model-anthropic": ["@ai-sdk/anthropic"],
+  "model-google": ["@ai-sdk/google"],
+  "model-openai": ["@ai-sdk/openai"],
+  "model-openai-compatible": ["@ai-sdk/openai-compatible"],
+  models: ["@ai-sdk/provider", "@ai-sdk/provider-utils"],
+  pg: ["pg"],
+  prompts: ["@clack/prompts"],
+  re2js: ["re2js"],
+  sucrase: ["sucrase"],
+  temporal: ["temporal-polyfill"],
+  ws: ["ws"],
+  yaml: ["yaml", "js-yaml"],
+  zod: ["zod", "zod/mini", "zod/v3", "zod/v4"],
+};
+
 const options = {
   absWorkingDir: root,
-  entryPoints,
-  outdir,
   bundle: true,
-  splitting: true,
-  format: "esm",
   platform: "node",
   target: "node20.19",
-  metafile: true,
-  chunkNames: "chunks/[name]-[hash]",
-  write: false,
   logLevel: "warning",
   // Reads its WebAssembly from beside itself, and is loaded only where there are policies.
   external: ["@cedar-policy/cedar-wasm/nodejs"],
 };
 
-// The modules that processes load first, and other users of them.
-const { cli: main, index: library, ...workers } = entryPoints;
-const starts = {
-  cli: [main],
-  mcp: ["src/cli/commands/mcp.ts"],
-  log: ["src/base/log.ts"],
-  config: ["src/config/assemble.ts", "src/config/json.ts"],
-  hall: ["src/hall/project.ts", "src/hall/settings.ts"],
+/** Files that `cli/scripts.ts` runs: `import()` becomes `require`, which it provides. */
+const scriptOptions = {
+  ...options,
+  format: "cjs",
+  supported: { "dynamic-import": false },
+  define: { "import.meta.url": "urlOfScript" },
+  banner: {
+    js: "(function (exports, require, module, __filename, __dirname, urlOfScript, importOfLoader) {",
+  },
+  footer: { js: "})" },
 };
+
+/** Turns an import of what is in another script of `lazy` into an import of that script. */
+const separateLazy = (own) => ({
+  name: "separate-lazy",
+  setup({ onResolve, onLoad }) {
+    const scriptOf = new Map(
+      Object.entries(lazy).flatMap(([script, names]) => names.map((name) => [name, script])),
+    );
+    onResolve({ filter: /^/ }, ({ path, resolveDir, kind }) => {
+      if (kind === "entry-point" || path.startsWith("./lazy/")) return;
+      const name = path.startsWith(".") ? `./${relative(root, join(resolveDir, path))}` : path;
+      if (!scriptOf.has(name) || scriptOf.get(name) === own) return;
+      return { path: name, namespace: "lazy" };
+    });
+    onResolve({ filter: /^\.\/lazy\//, namespace: "lazy" }, ({ path }) => ({
+      path,
+      external: true,
+    }));
+    onLoad({ filter: /^/, namespace: "lazy" }, ({ path }) => ({
+      contents: `module.exports = require("./lazy/${scriptOf.get(path)}.cjs")["${path}"]();`,
+    }));
+  },
+});
 
 const testToolkits = {
   name: "test-toolkits",
@@ -70,30 +128,88 @@ const testToolkits = {
   },
 };
 
-const plugins = testCli === 0 ? [] : [testToolkits];
-const { inputs } = (await build({ ...options, plugins })).metafile;
-const gathering = gather(
-  inputs,
-  {
-    starts,
-    // The workers count as one: told apart, what they share would be many small files.
-    others: { library: [library], workers: Object.values(workers) },
-    main,
-    hall: "src/hall/hall.ts",
-  },
-  root,
-);
-const result = await build({ ...options, plugins: [...plugins, gathering] });
-
-// Packages written for CommonJS ask for `require`, by way of one file; a banner would make one in
-// each file, which costs the start of a hall.
-const withRequire =
-  'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);\n';
-for (const { path, text } of result.outputFiles) {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text.includes("typeof require") ? withRequire + text : text);
+/** A script whose exports are functions that load modules. */
+function buildScript(name, modules, plugins) {
+  const exports = Object.entries(modules).map(
+    ([key, path]) => `exports[${JSON.stringify(key)}] = () => require(${JSON.stringify(path)});\n`,
+  );
+  return build({
+    ...scriptOptions,
+    stdin: { contents: exports.join(""), resolveDir: root, sourcefile: name },
+    outfile: `${outdir}/${name}`,
+    plugins,
+    write: false,
+  });
 }
+
+const results = await Promise.all([
+  buildScript(
+    "main.cjs",
+    Object.fromEntries(Object.entries(parts).map(([name, path]) => [name, `./${path}`])),
+    [separateLazy(), ...(testCli === 0 ? [] : [testToolkits])],
+  ),
+  ...Object.entries(lazy).map(([name, paths]) =>
+    buildScript(`lazy/${name}.cjs`, Object.fromEntries(paths.map((path) => [path, path])), [
+      separateLazy(name),
+    ]),
+  ),
+]);
+const digest = createHash("sha256");
+for (const { outputFiles } of results)
+  for (const { path, contents } of outputFiles) {
+    digest.update(contents);
+    writeFileSync(path, contents);
+  }
+
+// Packages written for CommonJS ask for `require`.
+const withRequire =
+  'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
+await Promise.all([
+  build({
+    ...options,
+    entryPoints: workers,
+    outdir,
+    format: "esm",
+    banner: { js: withRequire },
+  }),
+  build({
+    ...options,
+    entryPoints: { loader: "src/cli/loader.ts" },
+    outdir,
+    outExtension: { ".js": ".cjs" },
+    format: "cjs",
+    // `import()` stays as it is: the loader provides it to the scripts.
+    define: { buildDigest: JSON.stringify(digest.digest("hex").slice(0, 16)) },
+  }),
+]);
+const { metafile } = await build({
+  ...options,
+  entryPoints: [parts.index],
+  format: "esm",
+  packages: "external",
+  metafile: true,
+  write: false,
+  outdir,
+});
+const names = Object.values(metafile.outputs)[0].exports.join(", ");
+const load = (name, line) => `import { ${name} } from "./loader.cjs";\n${line}\n`;
+writeFileSync(
+  `${outdir}/cli.js`,
+  `#!/usr/bin/env node\n${load("startCli", "startCli(import.meta.dirname);")}`,
+);
+writeFileSync(
+  `${outdir}/index.js`,
+  load(
+    "loadPart",
+    `const { ${names} } = loadPart("index", import.meta.dirname);\nexport { ${names} };`,
+  ),
+);
+writeFileSync(
+  `${outdir}/module-host.js`,
+  load("loadPart", 'loadPart("moduleHost", import.meta.dirname);'),
+);
 chmodSync(`${outdir}/cli.js`, 0o755);
+
 const pageBytes = await buildWeb(`${outdir}/web`);
 copyFileSync(`${root}/src/ranking/vectors.bin`, `${outdir}/${stamp}`);
 copyFileSync(
@@ -109,7 +225,9 @@ if (process.argv.includes("--types")) {
   );
 }
 if (!isQuiet) {
-  console.log(`${String(Math.round(pageBytes / 1024)).padStart(6)} KB  dist/web, compressed`);
-  for (const [file, { bytes }] of Object.entries(result.metafile.outputs))
-    console.log(`${String(Math.round(bytes / 1024)).padStart(6)} KB  ${file}`);
+  const sizeOf = (bytes) => String(Math.round(bytes / 1024)).padStart(6);
+  console.log(`${sizeOf(pageBytes)} KB  ${basename(outdir)}/web, compressed`);
+  for (const file of readdirSync(outdir, { recursive: true }))
+    if (/js$/.test(file) && !file.startsWith("web"))
+      console.log(`${sizeOf(statSync(join(outdir, file)).size)} KB  ${file}`);
 }

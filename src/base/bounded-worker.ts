@@ -78,14 +78,13 @@ function explainDeath(cause: Error, subject: string): HallError {
 }
 
 /**
- * The file a worker thread starts from, given its source beside the caller's module. In a build it is
- * `<name>.js` beside the bundle, while that module is in the bundle itself or in a chunk one folder below.
+ * The file a worker thread or a process starts from: in a build `<name>.js` beside the script that
+ * contains this module, else the source.
  */
 export function findWorker(name: string, source: URL): URL {
-  const places = [`./${name}.js`, `../${name}.js`];
+  const places = [`./${name}.js`];
   // From source, Node 20 starts no worker: it takes the built one.
-  if (!("typescript" in process.features))
-    places.push(`../../dist/${name}.js`, `../../../dist/${name}.js`);
-  const built = places.map((path) => new URL(path, source));
+  if (!("typescript" in process.features)) places.push(`../../dist/${name}.js`);
+  const built = places.map((path) => new URL(path, import.meta.url));
   return built.find((file) => existsSync(file)) ?? source;
 }

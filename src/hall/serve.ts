@@ -222,6 +222,6 @@ function refuseAddress(host: string, port: number, command: Required<HallServeOp
 /** The built page, beside the program; in the source, where the build puts it. */
 function pageFolder(): string {
   const here = fileURLToPath(new URL(".", import.meta.url));
-  const beside = [join(here, "web"), join(here, "../web"), join(here, "../../dist/web")];
+  const beside = [join(here, "web"), join(here, "../../dist/web")];
   return beside.find((folder) => existsSync(join(folder, "index.html"))) ?? join(here, "web");
 }

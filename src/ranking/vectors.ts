@@ -23,11 +23,8 @@ export interface Vectors {
 
 /** Reads the vectors the package ships: about 3 MB, some 20 ms. */
 export function loadVectors(): Vectors {
-  const candidates = ["./vectors.bin", "../vectors.bin"].map(
-    (name) => new URL(name, import.meta.url),
-  );
-  const found = candidates.find((candidate) => existsSync(candidate));
-  if (found) return parseVectors(readFileSync(found));
+  const file = new URL("./vectors.bin", import.meta.url);
+  if (existsSync(file)) return parseVectors(readFileSync(file));
   throw new HallError("INTERNAL", "vectors.bin is missing; reinstall Guildhall");
 }
 

@@ -1,5 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { HallError } from "../base/errors.ts";
+import { importFile } from "../base/import-file.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Prompt, Resource, Tool, Toolkit } from "../tool.ts";
 
@@ -33,7 +34,7 @@ export async function importToolkits(
   file: string,
   digest: string,
 ): Promise<readonly ExportedToolkit[]> {
-  const exported: Record<string, unknown> = await import(`${pathToFileURL(file).href}?${digest}`);
+  const exported = await importFile(`${pathToFileURL(file).href}?${digest}`);
   const found = [...new Set(Object.values(exported))].filter(isToolkit);
   if (found.length > 0) return found;
   throw new HallError("EXECUTION", "no toolkit exported (export one created with toolkit(…))");

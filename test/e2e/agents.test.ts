@@ -1,14 +1,5 @@
 import { execFile } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -272,27 +263,4 @@ test("models test reports that a model works, or its problem", async () => {
     code: 2,
     stderr: expect.stringContaining("did you mean openai"),
   });
-});
-
-test("a hall starts without any provider: none is in what `mcp` loads before it is asked for", () => {
-  const folder = join(dirname(cli), "chunks");
-  const starts = readdirSync(folder).filter((name) => /^(mcp|project|settings)-/.test(name));
-  expect(new Set(starts.map((name) => name.split("-")[0]))).toEqual(
-    new Set(["mcp", "project", "settings"]),
-  );
-  const loaded = new Set<string>();
-  const load = (file: string): void => {
-    if (loaded.has(file)) return;
-    loaded.add(file);
-    for (const [, next = ""] of readFileSync(file, "utf8").matchAll(
-      /^(?:import|export)(?:[^;"]*from)? "(\.[^"]+)"/gm,
-    ))
-      load(join(dirname(file), next));
-  };
-  for (const file of [cli, ...starts.map((name) => join(folder, name))]) load(file);
-  expect(loaded.size).toBeGreaterThan(10);
-  const isProvider = (file: string): boolean =>
-    readFileSync(file, "utf8").includes("AI_APICallError");
-  expect([...loaded].filter(isProvider)).toEqual([]);
-  expect(readdirSync(folder).some((name) => isProvider(join(folder, name)))).toBe(true);
 });

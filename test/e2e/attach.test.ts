@@ -51,7 +51,7 @@ beforeAll(async () => {
   otherCli = join(otherFolder, "cli.js");
   const named = new RegExp(`(\\bversion\\w* = )"${version.replaceAll(".", "\\.")}"`, "g");
   const files = readdirSync(otherFolder, { recursive: true, encoding: "utf8" }).filter((name) =>
-    name.endsWith(".js"),
+    /\.c?js$/.test(name),
   );
   const changed = files.filter((name) => {
     const text = readFileSync(join(otherFolder, name), "utf8");

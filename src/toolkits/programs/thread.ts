@@ -200,17 +200,10 @@ export class ProgramThread {
 
 function workerOf(language: Language, folder: URL | undefined): URL {
   const name = `${language}-worker`;
-  if (folder) return new URL(`${name}.js`, folder);
-  // Beside this module, which in a build is in a chunk: the sources are one folder further down.
-  const beside = new URL(import.meta.url);
-  const built = findWorker(name, beside);
-  return built === beside ? sources[language] : built;
+  return folder
+    ? new URL(`${name}.js`, folder)
+    : findWorker(name, new URL(`./${language}/worker.ts`, import.meta.url));
 }
-
-const sources: Readonly<Record<Language, URL>> = {
-  lisp: new URL("./lisp/worker.ts", import.meta.url),
-  js: new URL("./js/worker.ts", import.meta.url),
-};
 
 function explainExit(cause: Error): HallError {
   const isOutOfMemory = (cause as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";

@@ -117,12 +117,12 @@ async function stripTypes(code: string): Promise<string | undefined> {
   }
 }
 
-/** Beside the built worker, or beside its chunk; in development from the package. */
+/** Beside the built worker; in development from the package. */
 function readWasm(): ArrayBuffer {
-  const built = ["./quickjs.wasm", "../quickjs.wasm"].map((path) => new URL(path, import.meta.url));
-  const file =
-    built.find((place) => existsSync(place)) ??
-    new URL(import.meta.resolve("@jitl/quickjs-wasmfile-release-sync/wasm"));
+  const built = new URL("./quickjs.wasm", import.meta.url);
+  const file = existsSync(built)
+    ? built
+    : new URL(import.meta.resolve("@jitl/quickjs-wasmfile-release-sync/wasm"));
   const bytes = readFileSync(file);
   return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
 }
