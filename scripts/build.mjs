@@ -3,7 +3,6 @@
 // `--test-cli FOLDER` builds the command line with the toolkits of the tests, into that folder.
 
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import {
   chmodSync,
   copyFileSync,
@@ -14,10 +13,11 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { basename, join, relative } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { buildWeb } from "./build-web.mjs";
+import { bundle, parts } from "./bundle.mjs";
 import { isOutdated, stamp } from "./outdated.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -32,13 +32,6 @@ if (process.argv.includes("--if-changed")) {
 rmSync(outdir, { recursive: true, force: true });
 mkdirSync(`${outdir}/lazy`, { recursive: true });
 
-/** Parts of the program: each runs when it is asked for. */
-const parts = {
-  cli: "src/cli/main.ts",
-  index: "src/index.ts",
-  moduleHost: "src/author/module-host.ts",
-};
-
 // A worker is started from a file of its own.
 const workers = {
   "document-worker": "src/toolkits/document/worker.ts",
@@ -48,30 +41,6 @@ const workers = {
   "install-network": "src/upstream/sandbox/install-network.ts",
   "openapi-worker": "src/upstream/openapi/worker.ts",
   "validation-worker": "src/gateway/validation-worker.ts",
-};
-
-/** What a start should not read. Packages in one script share what they depend on. */
-const lazy = {
-  ajv: ["ajv", "ajv/dist/2020.js", "ajv-formats"],
-  chrono: ["chrono-node/en"],
-  commander: ["commander"],
-  jose: ["jose"],
-  lisp: ["./src/lisp/lisp.ts"],
-  mcp: ["@modelcontextprotocol/client"],
-  "model-amazon-bedrock": ["@ai-sdk/amazon-bedrock"],
-  "model-anthropic": ["@ai-sdk/anthropic"],
-  "model-google": ["@ai-sdk/google"],
-  "model-openai": ["@ai-sdk/openai"],
-  "model-openai-compatible": ["@ai-sdk/openai-compatible"],
-  models: ["@ai-sdk/provider", "@ai-sdk/provider-utils"],
-  pg: ["pg"],
-  prompts: ["@clack/prompts"],
-  re2js: ["re2js"],
-  sucrase: ["sucrase"],
-  temporal: ["temporal-polyfill"],
-  ws: ["ws"],
-  yaml: ["yaml", "js-yaml"],
-  zod: ["zod", "zod/mini", "zod/v3", "zod/v4"],
 };
 
 const options = {
@@ -84,41 +53,6 @@ const options = {
   external: ["@cedar-policy/cedar-wasm/nodejs"],
 };
 
-/** Files that `cli/scripts.ts` runs: `import()` becomes `require`, which it provides. */
-const scriptOptions = {
-  ...options,
-  format: "cjs",
-  supported: { "dynamic-import": false },
-  define: { "import.meta.url": "urlOfScript" },
-  banner: {
-    js: "(function (exports, require, module, __filename, __dirname, urlOfScript, importOfLoader) {",
-  },
-  footer: { js: "})" },
-};
-
-/** Turns an import of what is in another script of `lazy` into an import of that script. */
-const separateLazy = (own) => ({
-  name: "separate-lazy",
-  setup({ onResolve, onLoad }) {
-    const scriptOf = new Map(
-      Object.entries(lazy).flatMap(([script, names]) => names.map((name) => [name, script])),
-    );
-    onResolve({ filter: /^/ }, ({ path, resolveDir, kind }) => {
-      if (kind === "entry-point" || path.startsWith("./lazy/")) return;
-      const name = path.startsWith(".") ? `./${relative(root, join(resolveDir, path))}` : path;
-      if (!scriptOf.has(name) || scriptOf.get(name) === own) return;
-      return { path: name, namespace: "lazy" };
-    });
-    onResolve({ filter: /^\.\/lazy\//, namespace: "lazy" }, ({ path }) => ({
-      path,
-      external: true,
-    }));
-    onLoad({ filter: /^/, namespace: "lazy" }, ({ path }) => ({
-      contents: `module.exports = require("./lazy/${scriptOf.get(path)}.cjs")["${path}"]();`,
-    }));
-  },
-});
-
 const testToolkits = {
   name: "test-toolkits",
   setup({ onResolve }) {
@@ -128,39 +62,7 @@ const testToolkits = {
   },
 };
 
-/** A script whose exports are functions that load modules. */
-function buildScript(name, modules, plugins) {
-  const exports = Object.entries(modules).map(
-    ([key, path]) => `exports[${JSON.stringify(key)}] = () => require(${JSON.stringify(path)});\n`,
-  );
-  return build({
-    ...scriptOptions,
-    stdin: { contents: exports.join(""), resolveDir: root, sourcefile: name },
-    outfile: `${outdir}/${name}`,
-    plugins,
-    write: false,
-  });
-}
-
-const results = await Promise.all([
-  buildScript(
-    "main.cjs",
-    Object.fromEntries(Object.entries(parts).map(([name, path]) => [name, `./${path}`])),
-    [separateLazy(), ...(testCli === 0 ? [] : [testToolkits])],
-  ),
-  ...Object.entries(lazy).map(([name, paths]) =>
-    buildScript(`lazy/${name}.cjs`, Object.fromEntries(paths.map((path) => [path, path])), [
-      separateLazy(name),
-    ]),
-  ),
-]);
-const digest = createHash("sha256");
-for (const { outputFiles } of results)
-  for (const { path, contents } of outputFiles) {
-    digest.update(contents);
-    writeFileSync(path, contents);
-  }
-
+const digest = await bundle(options, { outdir, plugins: testCli === 0 ? [] : [testToolkits] });
 // Packages written for CommonJS ask for `require`.
 const withRequire =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
@@ -179,7 +81,7 @@ await Promise.all([
     outExtension: { ".js": ".cjs" },
     format: "cjs",
     // `import()` stays as it is: the loader provides it to the scripts.
-    define: { buildDigest: JSON.stringify(digest.digest("hex").slice(0, 16)) },
+    define: { buildDigest: JSON.stringify(digest) },
   }),
 ]);
 const { metafile } = await build({
