@@ -6,7 +6,7 @@ import { type BuildReport, buildProject } from "../../hall/build.ts";
 import { summariseReview } from "../../hall/changes.ts";
 import type { AddReport } from "../../hall/config-edit.ts";
 import type { Discovery } from "../../hall/discover.ts";
-import { findClientsToInstall } from "../../hall/setup.ts";
+import { findClientsToInstall } from "../../hall/import/import-servers.ts";
 import { type Exposure, type ExposureChange, measureExposure } from "../../hall/shown-tools.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject, noteFaults } from "../hall.ts";

@@ -7,7 +7,7 @@ import {
   type ImportReport,
   importServers,
   runsProjectFile,
-} from "../../hall/setup.ts";
+} from "../../hall/import/import-servers.ts";
 import { describeTarget } from "../../upstream/source.ts";
 import type { JsonOption } from "../declaration.ts";
 import { askList, type ListItem } from "../list.ts";

@@ -6,7 +6,7 @@ import {
   type PreparedInstall,
   prepareInstall,
   prepareUninstall,
-} from "../../hall/setup.ts";
+} from "../../hall/install/prepare.ts";
 import type { JsonOption } from "../declaration.ts";
 import { diffTexts, paint, print } from "../print.ts";
 import { isAttended } from "../terminal.ts";
