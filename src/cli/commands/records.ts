@@ -50,31 +50,26 @@ const head = "calls errors p50 p95 p99 in out timeouts cancelled trend".split(" 
 const extra = ["trend", "cancelled", "timeouts", "in", "out", "p99"];
 
 function describe({ from, to, total, toolkits, tools, people }: Statistics): string {
+  const tableOf = (title: string, rows: readonly (readonly [string, Figures])[]): string => {
+    const written = rows.map(([name, figures]) => [name, ...cells(figures)]);
+    return table([title, ...head], written, { extra });
+  };
   return [
     paint("dim", `${formatTime(from ?? 0)} to ${formatTime(to ?? 0)}`),
-    "",
-    table(
-      ["tool", ...head],
-      [...tools.map((tool) => [tool.tool, ...cells(tool)]), ["all", ...cells(total)]],
-      { extra },
-    ),
-    "",
-    table(
-      ["toolkit", ...head],
-      toolkits.map((toolkit) => [toolkit.toolkit, ...cells(toolkit)]),
-      { extra },
+    tableOf("tool", [...tools.map((each) => [each.tool, each] as const), ["all", total]]),
+    tableOf(
+      "toolkit",
+      toolkits.map((each) => [each.toolkit, each]),
     ),
     ...(people
       ? [
-          "",
-          table(
-            ["person", ...head],
-            people.map((each) => [each.person, ...cells(each)]),
-            { extra },
+          tableOf(
+            "person",
+            people.map((each) => [each.person, each]),
           ),
         ]
       : []),
-  ].join("\n");
+  ].join("\n\n");
 }
 
 function cells(figures: Figures): readonly string[] {

@@ -1,5 +1,5 @@
 import { HallError } from "../../base/errors.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject, parseObject } from "../../base/json.ts";
 import { createOwnToolkit, type OwnToolkit } from "../../registry/own.ts";
 import type { Tool } from "../../tool.ts";
 import {
@@ -124,19 +124,10 @@ export function readToolCall(args: JsonObject): {
   const { name, arguments: given = {} } = args;
   if (typeof name !== "string" || name === "") throw unfit("name must be the name of a tool");
   if (name === callTool.name) throw unfit("name must be another tool than call_tool");
-  const inner = typeof given === "string" ? parseObject(given) : given;
+  // Some models write the arguments as JSON text.
+  const inner = typeof given === "string" ? parseObject(given || "{}") : given;
   if (!isObject(inner)) throw unfit("arguments must be an object");
   return { name, args: inner };
-}
-
-/** Some models write the arguments as JSON text. */
-function parseObject(text: string): unknown {
-  try {
-    return JSON.parse(text === "" ? "{}" : text);
-  } catch {
-    // Not JSON: the caller of this function reports that an object is expected.
-    return undefined;
-  }
 }
 
 function unfit(problem: string): HallError {
