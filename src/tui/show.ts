@@ -1,3 +1,6 @@
+// The only file that writes to the terminal: `Display` turns the state into frames and keys into
+// intentions, `Terminal` takes the terminal over and gives it back.
+
 import { spawn } from "node:child_process";
 import type { ReadStream, WriteStream } from "node:tty";
 import { drawFrame } from "./frame.ts";

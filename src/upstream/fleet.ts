@@ -131,7 +131,7 @@ export function createFleet(options: FleetOptions): Fleet {
       authorizer: createAuthorizer(name, config),
       authorizerOf: (person) => createAuthorizer(name, config, person),
       configOf: (person) => configOf(config, person),
-      ownPage: { url: () => options.ownPage?.(), stateOf: (person) => stateOf(config, person) },
+      ownLogin: { url: () => options.ownPage?.(), stateOf: (person) => stateOf(config, person) },
       holdsChanged: options.holdsChanged ?? false,
       printed: (line) => options.printed?.(name, line),
       changed: () => options.changed?.(),

@@ -8,7 +8,7 @@ import type { Vectors } from "../../ranking/vectors.ts";
 import { verbClassesOf } from "../../ranking/verbs.ts";
 import { splitRuns } from "../../ranking/words.ts";
 import { groupBy } from "../groups.ts";
-import { vague } from "./actions.ts";
+import { vagueNouns } from "./actions.ts";
 import { type Domain, domains, readServerName } from "./domains.ts";
 import { chooseActions, formatActions, joinWords, type Member, thin } from "./group-actions.ts";
 import { pluralOf, readUsage, uncounted, type WordUsage } from "./usage.ts";
@@ -235,7 +235,7 @@ function nounsOf({ name, toolkit }: Member): readonly string[] {
   });
   return words.flatMap((word, at) => {
     const next = words[at + 1] ?? "";
-    const isTopic = !vague.has(word) && readServerName(word)?.product === undefined;
+    const isTopic = !vagueNouns.has(word) && readServerName(word)?.product === undefined;
     if (word === "") return [];
     return [...(isTopic ? [word] : []), ...(next === "" ? [] : [`${word}_${next}`])];
   });

@@ -75,7 +75,8 @@ function tagsOf({ tags }: JsonObject): readonly string[] {
   return Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];
 }
 
-interface Given {
+/** Where an operation is written in the document. */
+interface OperationSource {
   readonly name: string;
   readonly method: string;
   readonly path: string;
@@ -87,7 +88,7 @@ interface Given {
   readonly options: ApiOptions;
 }
 
-function readOperation(document: OpenApiDocument, source: Given): Operation {
+function readOperation(document: OpenApiDocument, source: OperationSource): Operation {
   const { name, method, path, given, shared, schemes } = source;
   const args = createNames();
   const inputs: Inputs = { properties: [], required: [] };
