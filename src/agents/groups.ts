@@ -115,7 +115,7 @@ function describeStrays(strays: readonly Target[]): string[] {
   return names.length === 0
     ? []
     : [
-        `no agent file lists ${listSome(names, 5)}; until \`guildhall build\` they belong to the nearest agent`,
+        `no agent file lists ${listSome(names, 5)}; they belong to the most similar agent until you run \`guildhall build\``,
       ];
 }
 

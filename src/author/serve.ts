@@ -14,7 +14,7 @@ import { createStdioChannel } from "../wire/stdio.ts";
 export interface ServeOptions {
   /** HTTP port, 0 for any free one. Default: stdin and stdout. */
   readonly port?: number;
-  /** Default 127.0.0.1; any but loopback requires a token. */
+  /** Default 127.0.0.1; an address that other machines reach requires a token. */
   readonly host?: string;
   readonly token?: string;
 }

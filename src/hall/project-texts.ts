@@ -158,7 +158,7 @@ export async function openSavedPrograms(
   return { approved, waiting: waiting.map(({ name }) => name) };
 }
 
-/** The config without the project's own words that nobody approved. */
+/** The config without the words of the project that no person has approved. */
 export function approvedWords(
   loaded: Settings["loaded"],
   entries: Entries,

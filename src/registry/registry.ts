@@ -233,7 +233,7 @@ class ToolkitRegistry implements Registry {
     const wanted = prefix.toLowerCase();
     for (const { toolkit } of this.#entries.values())
       if (toolkit.id !== id && (toolkit.prefix ?? toolkit.id).toLowerCase() === wanted)
-        throw new HallError("CONFLICT", `the prefix "${prefix}" is already that of ${toolkit.id}`);
+        throw new HallError("CONFLICT", `the prefix "${prefix}" is already used by ${toolkit.id}`);
   }
 
   #hasPrefix(wanted: string): boolean {

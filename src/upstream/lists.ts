@@ -170,7 +170,7 @@ async function readPages(
     if (seen.has(cursor)) break;
     seen.add(cursor);
   }
-  warn(`${method} does not end; using the first ${items.length} items`);
+  warn(`${method} has too many pages; using the first ${items.length} items`);
   return items;
 }
 

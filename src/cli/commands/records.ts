@@ -173,7 +173,7 @@ const decisions =
 /** Refused calls, by whatever refused them. */
 const denied = ["DENIED", "APPROVAL_NEEDED", "blocked", "confined", "refused", "denied"];
 
-/** The words of the store that a word means. Throws INVALID_PARAMS. */
+/** The outcomes in the store that an outcome on the command line stands for. Throws INVALID_PARAMS. */
 function outcomesOf(word: string | undefined): readonly (string | undefined)[] {
   if (word === undefined) return [undefined];
   const lower = word.toLowerCase();

@@ -116,7 +116,7 @@ function entriesOf(change: Extract<ConfigChange, { kind: "add" }>) {
 function readText(change: object, field: string): string {
   const value = (change as JsonObject)[field];
   if (typeof value !== "string")
-    throw new HallError("INVALID_PARAMS", `"${field}" of a new server must be string`);
+    throw new HallError("INVALID_PARAMS", `"${field}" of a new server must be a string`);
   return value.trim();
 }
 

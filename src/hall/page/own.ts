@@ -118,7 +118,7 @@ export function ownArea(parts: PageParts) {
   }
 
   return {
-    /** The servers that want a login or secrets of the person who asks. */
+    /** The servers that need a login or secrets of the person who asks. */
     own: method("call", {}, async (_none, { person }) => ({
       servers: person ? await describeOwn(parts, person) : [],
     })),
@@ -208,7 +208,7 @@ async function requireOwnLogin(
   const servers = person ? await describeOwn(parts, person) : [];
   const own = servers.find(({ name }) => name === server);
   if (!person || own === undefined || own.login === "none")
-    throw new HallError("DENIED", `"${server.slice(0, 100)}" does not use logins of single people`);
+    throw new HallError("DENIED", `people do not log in to "${server.slice(0, 100)}" themselves`);
   return person.user;
 }
 

@@ -142,7 +142,7 @@ function inflateBounded(packed: Buffer): Buffer {
 function bomb(bytes: number): HallError {
   return new HallError(
     "TOO_LARGE",
-    `the PDF inflates past the limit of ${Math.floor(bytes / 1024 / 1024)} MiB`,
+    `the PDF exceeds the limit of ${Math.floor(bytes / 1024 / 1024)} MiB when decompressed`,
   );
 }
 

@@ -131,7 +131,7 @@ export function readToolCall(args: JsonObject): {
 }
 
 function unfit(problem: string): HallError {
-  return new HallError("VALIDATION", `the arguments of call_tool do not fit: ${problem}`, {
+  return new HallError("VALIDATION", `invalid arguments for call_tool: ${problem}`, {
     hint: 'Write {"name": "…", "arguments": {…}}; find_tools shows the name and the signature.',
   });
 }
