@@ -1,5 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import { createLog } from "../base/log.ts";
+import { withResolvers } from "../base/timing.ts";
 import { version } from "../base/version.ts";
 import { createHall } from "../hall/hall.ts";
 import { serveProject } from "../hall/serve.ts";
@@ -56,17 +57,14 @@ export async function serve(
     port,
     token: token ?? (await loadOwnToken()),
   });
-  let close = (): void => {};
-  const closed = new Promise<void>((resolve) => {
-    close = resolve;
-  });
+  const closing = withResolvers<void>();
   return {
     url: `${listener.url}/mcp`,
-    closed,
+    closed: closing.promise,
     async close() {
       await hall.close();
       await listener.close();
-      close();
+      closing.resolve();
     },
   };
 }

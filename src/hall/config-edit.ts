@@ -60,25 +60,18 @@ export function editServer(
   change: (entry: JsonObject) => JsonObject | undefined,
   options: ConfigEditOptions = {},
 ): Promise<EditedFile> {
-  return withConfigLock(() => editServerAlone(folder, name, change, options));
-}
-
-async function editServerAlone(
-  folder: string,
-  name: string,
-  change: (entry: JsonObject) => JsonObject | undefined,
-  options: ConfigEditOptions,
-): Promise<EditedFile> {
-  const files = await readFiles(folder);
-  const found = files.findLast(({ tree }) => Object.hasOwn(serversIn(tree), name));
-  if (!found) {
-    const names = files.flatMap(({ tree }) => Object.keys(serversIn(tree)));
-    throw unknownName("server", name, names, "See your servers with `guildhall list`.");
-  }
-  const { [name]: entry, ...others } = serversIn(found.tree);
-  const changed = change(isObject(entry) ? entry : {});
-  const mcpServers = changed === undefined ? others : { ...serversIn(found.tree), [name]: changed };
-  return save(found, { ...found.tree, mcpServers }, folder, options);
+  return withConfigLock(async () => {
+    const files = await readFiles(folder);
+    const found = files.findLast(({ tree }) => Object.hasOwn(serversIn(tree), name));
+    if (!found) {
+      const names = files.flatMap(({ tree }) => Object.keys(serversIn(tree)));
+      throw unknownName("server", name, names, "See your servers with `guildhall list`.");
+    }
+    const { [name]: entry, ...others } = serversIn(found.tree);
+    const changed = change(isObject(entry) ? entry : {});
+    const servers = changed === undefined ? others : { ...serversIn(found.tree), [name]: changed };
+    return save(found, { ...found.tree, mcpServers: servers }, folder, options);
+  });
 }
 
 /** Changes the project's config, else the user's. Throws NOT_FOUND. */

@@ -10,7 +10,7 @@ import { beginLogin, finishLogin, type KeptLogin, login } from "../../upstream/l
 import { requireApproved } from "../discover.ts";
 import { openProjectSecrets, type ProjectSecrets } from "../secrets.ts";
 import { getServer } from "../settings.ts";
-import { method, type PageParts } from "./area.ts";
+import { client, method, type PageParts } from "./area.ts";
 
 export interface OwnServer {
   readonly name: string;
@@ -30,7 +30,6 @@ interface Pending {
 
 const loginMsMax = 300_000;
 const pendingMax = 1_000;
-const client = "Guildhall page";
 
 /** Where logins under way are kept: in this hall, or in the database for all. */
 export interface LoginPlace {

@@ -309,7 +309,7 @@ export interface SearchQuery {
 
 export interface SearchAnswer {
   readonly results: readonly SearchResult[];
-  /** A remark for the reader, such as "still being indexed". */
+  /** A remark for the reader, such as which feeds were searched. */
   readonly note?: string | undefined;
 }
 
