@@ -2,10 +2,10 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { ListKind, Resource, Target, Toolkit } from "../tool.ts";
+import { HeldBack, type HeldBackOptions } from "./held-back.ts";
 import { bareName, createNameIndex, isOf, mayHave } from "./names.ts";
 import { agentSuffix, type OwnToolkit, type OwnToolkits, unknownAgent } from "./own.ts";
 import { compare, type Owned, Resources } from "./resource-owners.ts";
-import { Review, type ReviewOptions } from "./review.ts";
 import { type PromptTarget, ToolkitEntry } from "./toolkit-entry.ts";
 
 /** All toolkits, their current lists, and how names resolve. Lists are cached and sorted. */
@@ -52,7 +52,7 @@ export interface Registry {
 
 const listKinds: readonly ListKind[] = ["tools", "resources", "prompts"];
 
-export interface RegistryOptions extends ReviewOptions {
+export interface RegistryOptions extends HeldBackOptions {
   readonly log: Log;
 }
 
@@ -64,7 +64,7 @@ export function createRegistry(options: RegistryOptions): Registry {
 class ToolkitRegistry implements Registry {
   readonly #log: Log;
   readonly #entries = new Map<string, ToolkitEntry>();
-  readonly #review: Review;
+  readonly #heldBack: HeldBack;
   readonly #resources: Resources;
   readonly #listeners = new Set<(kind: ListKind) => void>();
   readonly #names = createNameIndex<Target>({
@@ -86,10 +86,10 @@ class ToolkitRegistry implements Registry {
   readonly #calledTools = new Map<string, Target>();
   #closing: Promise<void> | undefined;
 
-  constructor({ log, ...review }: RegistryOptions) {
+  constructor({ log, ...heldBack }: RegistryOptions) {
     this.#log = log;
-    this.#review = new Review(review);
-    this.#resources = new Resources(this.#entries, this.#review);
+    this.#heldBack = new HeldBack(heldBack);
+    this.#resources = new Resources(this.#entries, this.#heldBack);
   }
 
   readonly add = async (toolkit: Toolkit): Promise<void> => {
@@ -180,14 +180,14 @@ class ToolkitRegistry implements Registry {
 
   readonly prompts = (): readonly PromptTarget[] =>
     [...this.#entries.values()]
-      .flatMap((entry) => this.#review.read(entry, "prompts"))
+      .flatMap((entry) => this.#heldBack.read(entry, "prompts"))
       .sort(byName);
 
   readonly getPrompt: Registry["getPrompt"] = (name, spell, isShown = () => true) => {
     const isOffered = (item: PromptTarget): boolean =>
-      !this.#review.holds(item.toolkit, "prompts", item.prompt) && isShown(item);
+      !this.#heldBack.holds(item.toolkit, "prompts", item.prompt) && isShown(item);
     const found = this.#promptNames.get(name, { ...(spell && { spell }), isOffered });
-    this.#review.refuse(found.toolkit, "prompts", found.prompt);
+    this.#heldBack.refuse(found.toolkit, "prompts", found.prompt);
     return found;
   };
 

@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/text.ts";
 import type { Resource, Tool, Toolkit } from "../tool.ts";
-import type { Review } from "./review.ts";
+import type { HeldBack } from "./held-back.ts";
 import type { ToolkitEntry } from "./toolkit-entry.ts";
 
 /** A resource or a template: its toolkit, and the URI by which that one knows it. */
@@ -18,11 +18,11 @@ type OwnedItem<K extends "resources" | "templates"> = Owned & {
 /** The resources and templates of all toolkits, and which toolkit serves a URI. */
 export class Resources {
   readonly #entries: ReadonlyMap<string, ToolkitEntry>;
-  readonly #review: Review;
+  readonly #heldBack: HeldBack;
 
-  constructor(entries: ReadonlyMap<string, ToolkitEntry>, review: Review) {
+  constructor(entries: ReadonlyMap<string, ToolkitEntry>, heldBack: HeldBack) {
     this.#entries = entries;
-    this.#review = review;
+    this.#heldBack = heldBack;
   }
 
   list(isFor: (toolkit: Toolkit, uri: string) => boolean = () => true): readonly Resource[] {
@@ -40,11 +40,11 @@ export class Resources {
   }
 
   getOwner(uri: string): Owned {
-    this.#review.refresh();
+    this.#heldBack.refresh();
     const owner = this.#findNamedOwner(uri) ?? pickOwner(this.#ownersOf(uri));
     if (owner) return owner;
     for (const { toolkit, resources } of this.#entries.values())
-      this.#review.refuse(
+      this.#heldBack.refuse(
         toolkit,
         "resources",
         resources.find((item) => item.uri === uri),
@@ -59,7 +59,7 @@ export class Resources {
   }
 
   findTemplateOwner(uriTemplate: string): Owned | undefined {
-    this.#review.refresh();
+    this.#heldBack.refresh();
     const { id, uri } = readOwnUri(uriTemplate) ?? { id: undefined, uri: uriTemplate };
     const owners = this.#owned("templates").filter(
       (owned) => owned.uri === uri && (id === undefined || owned.toolkit.id === id),
@@ -69,7 +69,7 @@ export class Resources {
 
   #owned<K extends "resources" | "templates">(kind: K): OwnedItem<K>[] {
     return [...this.#entries.values()].flatMap((entry) =>
-      this.#review.read(entry, kind).map((item) => {
+      this.#heldBack.read(entry, kind).map((item) => {
         const { uri, uriTemplate }: JsonObject = { ...item };
         return { toolkit: entry.toolkit, uri: String(uri ?? uriTemplate), item };
       }),
@@ -86,11 +86,11 @@ export class Resources {
   #ownersOf(uri: string): readonly Owned[] {
     const entries = [...this.#entries.values()];
     const listed = entries.filter((entry) =>
-      this.#review.read(entry, "resources").some((item) => item.uri === uri),
+      this.#heldBack.read(entry, "resources").some((item) => item.uri === uri),
     );
     const covering = entries.filter(
       (entry) =>
-        (entry.toolkit.resources?.covers?.(uri, this.#review.read(entry, "templates")) ||
+        (entry.toolkit.resources?.covers?.(uri, this.#heldBack.read(entry, "templates")) ||
           this.#hasPage(entry, uri)) &&
         !entry.resources.some((item) => item.uri === uri),
     );
@@ -100,7 +100,7 @@ export class Resources {
   /** True for the page of an MCP App, which its tool names. */
   #hasPage({ toolkit, tools }: ToolkitEntry, uri: string): boolean {
     return tools.some(
-      ({ tool }) => pageOf(tool) === uri && !this.#review.holds(toolkit, "tools", { ...tool }),
+      ({ tool }) => pageOf(tool) === uri && !this.#heldBack.holds(toolkit, "tools", { ...tool }),
     );
   }
 

@@ -57,7 +57,9 @@ export interface ServerOptions {
   readonly limits: Limits;
   readonly version: string;
   readonly faces: FaceChoice;
+  /** `evaluate-lisp` or `evaluate-js` is listed. */
   readonly listsPrograms: boolean;
+  /** The languages of programs that are listed, the first one first. */
   readonly languages: readonly string[];
   /** The hall's own tools. */
   readonly own: OwnToolkits;

@@ -130,13 +130,8 @@ export async function runMigrate(options: JsonOption & { readonly to?: string })
 const next =
   "The file is unchanged. Set store.url in your own config file to the database, then delete the file or keep it.";
 
-interface AuditOptions extends JsonOption {
-  readonly since?: number;
-  readonly tool?: string;
-  readonly outcome?: string;
-  readonly person?: string;
+interface AuditOptions extends JsonOption, Omit<CallFilter, "root" | "after"> {
   readonly export?: string;
-  readonly limit?: number;
 }
 
 /** Calls and decisions in the order they happened. */

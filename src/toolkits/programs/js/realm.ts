@@ -4,13 +4,13 @@ import type {
   QuickJSRuntime,
   QuickJSWASMModule,
 } from "quickjs-emscripten-core";
-import type { JsonObject } from "../../../base/json.ts";
 import type { ClockRecorder, HallPort } from "../hall-port.ts";
 import type {
   ConditionSummary,
   DefinitionSummary,
   EvaluationLimits,
   EvaluationResult,
+  ThreadOrder,
   ToolEntry,
 } from "../protocol.ts";
 import { shareDeclarations } from "./declarations.ts";
@@ -25,12 +25,10 @@ export interface RealmOptions {
   random(): number;
 }
 
-export interface RealmOrder {
-  readonly code: string;
-  readonly limits: EvaluationLimits;
-  readonly input?: JsonObject | undefined;
-  readonly tools?: readonly ToolEntry[] | undefined;
-}
+type RealmOrder = Pick<
+  Extract<ThreadOrder, { kind: "evaluate" }>,
+  "code" | "limits" | "input" | "tools"
+>;
 
 const stackBytesMax = 512 * 1024;
 /** QuickJS asks once in this many calls and loop iterations whether to continue. */

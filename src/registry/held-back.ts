@@ -4,7 +4,7 @@ import type { OfferKind } from "../trust/pin.ts";
 import { type Held, refuseHeld } from "../trust/trust.ts";
 import type { PromptTarget, ToolkitEntry } from "./toolkit-entry.ts";
 
-export interface ReviewOptions {
+export interface HeldBackOptions {
   /** Why a prompt, resource or template is held back: such are not listed and not found. Default: none is. */
   holds?(toolkit: Toolkit, kind: OfferKind, definition: JsonObject): Held | undefined;
   /** Called before one of them is used: a person may have taken its review back. */
@@ -12,10 +12,10 @@ export interface ReviewOptions {
 }
 
 /** Leaves out of a toolkit's lists what is held back until a person has reviewed it. */
-export class Review {
-  readonly #options: ReviewOptions;
+export class HeldBack {
+  readonly #options: HeldBackOptions;
 
-  constructor(options: ReviewOptions) {
+  constructor(options: HeldBackOptions) {
     this.#options = options;
   }
 
