@@ -5,7 +5,7 @@ import type { ApprovalAnswer, PendingApproval } from "../trust/approvals.ts";
 import type { Verdict } from "../trust/trust.ts";
 import type { Offer, SkippedTool } from "../upstream/lists.ts";
 import type { SandboxDenial } from "../upstream/sandbox/denials.ts";
-import type { UpstreamState } from "../upstream/upstream.ts";
+import type { UpstreamCounts, UpstreamState } from "../upstream/upstream.ts";
 
 /** The methods of a running hall's local socket, as JSON-RPC requests and results. */
 export interface AdminMethods {
@@ -83,7 +83,7 @@ export interface RegistrationStatus {
   readonly problem: string | undefined;
 }
 
-export interface UpstreamStatus {
+export interface UpstreamStatus extends Readonly<UpstreamCounts> {
   readonly name: string;
   readonly state: UpstreamState;
   readonly era: string | undefined;
@@ -91,9 +91,6 @@ export interface UpstreamStatus {
   readonly tools: number;
   /** Tools that it lists and that cannot be used. */
   readonly skipped?: readonly SkippedTool[] | undefined;
-  readonly calls: number;
-  readonly errors: number;
-  readonly lastError: string | undefined;
   /** Accesses that its sandbox has denied since the hall started. */
   readonly denied?: readonly SandboxDenial[] | undefined;
 }

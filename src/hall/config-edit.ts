@@ -31,12 +31,16 @@ interface EditableFile {
   readonly project: string | undefined;
 }
 
-export interface EditedFile {
+export interface FileEdit {
   /** As shown to people. */
   readonly file: string;
-  readonly isChanged: boolean;
+  /** Its text. */
   readonly before: string;
   readonly after: string;
+}
+
+export interface EditedFile extends FileEdit {
+  readonly isChanged: boolean;
 }
 
 export interface ConfigEditOptions {
@@ -152,9 +156,7 @@ function findEdits(
 
 type NewEntry = Pick<ServerEntry, "name" | "value">;
 
-export interface AddReport {
-  /** As shown to people. */
-  readonly file: string;
+export interface AddReport extends FileEdit {
   readonly added: readonly {
     readonly name: string;
     readonly target: string;
@@ -164,9 +166,6 @@ export interface AddReport {
   readonly secrets: readonly string[];
   /** Variables that the entries name and that are set nowhere. */
   readonly variables: readonly string[];
-  /** The file's text before and after. */
-  readonly before: string;
-  readonly after: string;
 }
 
 /**

@@ -3,7 +3,7 @@ import { hashOf } from "../base/json.ts";
 import { createInOrder, createSlots } from "../base/one-at-a-time.ts";
 import { openSecretStore, type SecretStore } from "../base/secret-store.ts";
 import { findNear } from "../base/text.ts";
-import type { ConfiguredServers } from "../config/configured-servers.ts";
+import type { ConfiguredServers, ServerDifferences } from "../config/configured-servers.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { Toolkit } from "../tool.ts";
 import type { InstalledPackage } from "../trust/review.ts";
@@ -44,11 +44,8 @@ export interface OwnChange {
   readonly secret?: string;
 }
 
-export interface FleetChange {
+export interface FleetChange extends ServerDifferences {
   readonly servers: ConfiguredServers;
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-  readonly changed: readonly string[];
 }
 
 /** What each server gets as it is. `secrets` also receives tokens, so that logs hide them. */

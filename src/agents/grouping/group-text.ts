@@ -10,8 +10,15 @@ import { splitRuns } from "../../ranking/words.ts";
 import { groupBy } from "../groups.ts";
 import { vagueNouns } from "./actions.ts";
 import { type Domain, domains, readServerName } from "./domains.ts";
-import { chooseActions, formatActions, joinWords, type Member, thin } from "./group-actions.ts";
-import { pluralOf, readUsage, uncounted, type WordUsage } from "./usage.ts";
+import {
+  type ActionOptions,
+  chooseActions,
+  formatActions,
+  joinWords,
+  type Member,
+  thin,
+} from "./group-actions.ts";
+import { pluralOf, readUsage, uncounted } from "./usage.ts";
 
 /** The documents of a group; an existing group has a name. */
 export interface Part {
@@ -299,16 +306,10 @@ function shortId(id: string): string {
 /** A client reads up to ten descriptions, so they are short. */
 const charactersMax = { all: 350, toolkits: 90 };
 
-interface WritingParts {
-  readonly reading: CorpusSnapshot;
-  readonly vectors: Vectors | undefined;
-  readonly usage: WordUsage;
-}
-
 function describe(
   toolkits: readonly (readonly Member[])[],
   found: readonly Found[],
-  parts: WritingParts,
+  parts: Omit<ActionOptions, "charactersMax">,
 ): string {
   const ids = [...new Set(toolkits.map(([member]) => shortId(member?.toolkit ?? "")))].filter(
     (id) => id !== "",

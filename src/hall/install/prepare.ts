@@ -2,6 +2,7 @@ import { realpath } from "node:fs/promises";
 import type { JsonObject } from "../../base/json.ts";
 import { openSecretStore } from "../../base/secret-store.ts";
 import { readLock } from "../../upstream/lock.ts";
+import type { FileEdit } from "../config-edit.ts";
 import { chooseCommand } from "../daemon.ts";
 import { getClient } from "../import/clients.ts";
 import { type ImportPlaces, shorten, thisMachine } from "../import/document.ts";
@@ -52,12 +53,6 @@ export interface PreparedInstall {
   readonly file: string;
   /** Writes the files and returns the backup of the client's file. */
   apply(): Promise<string | null>;
-}
-
-export interface FileEdit {
-  readonly file: string;
-  readonly before: string;
-  readonly after: string;
 }
 
 export async function prepareInstall(request: InstallRequest): Promise<PreparedInstall> {

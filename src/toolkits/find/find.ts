@@ -6,9 +6,8 @@ import {
   type AnswerParts,
   answerFinding,
   createToldNotes,
-  type Detail,
+  type FindAnswerOptions,
   isShownTo,
-  type Signatures,
 } from "./answer.ts";
 import type { Finder } from "./finder.ts";
 
@@ -81,11 +80,8 @@ export function createFindToolkit(finder: Finder, parts: AnswerParts): OwnToolki
         return context.call(name, inner);
       }
       const { task, limit, detail, signatures } = args as unknown as {
-        task: string;
-        limit: number;
-        detail: Detail;
-        signatures?: Signatures;
-      };
+        readonly limit: number;
+      } & Pick<FindAnswerOptions, "task" | "detail" | "signatures">;
       const isIncomplete = await waitForLists(parts, context.scope.signal);
       const finding = await finder.find(task, { limit, among: isShownTo(parts, context) });
       return answerFinding(finding, {

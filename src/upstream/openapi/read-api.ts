@@ -76,14 +76,11 @@ function tagsOf({ tags }: JsonObject): readonly string[] {
 }
 
 /** Where an operation is written in the document. */
-interface OperationSource {
+interface OperationSource extends Pick<Operation, "method" | "path" | "baseUrl"> {
   readonly name: string;
-  readonly method: string;
-  readonly path: string;
   readonly given: JsonObject;
   /** Of all operations of the path. */
   readonly shared: JsonObject;
-  readonly baseUrl: string;
   readonly schemes: Readonly<Record<string, Scheme>>;
   readonly options: ApiOptions;
 }
