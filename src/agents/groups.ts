@@ -10,6 +10,8 @@ import type { AgentFile } from "./agent-file.ts";
 export interface Groups {
   /** Sorted by name; the same array until something changes. */
   all(): readonly Group[];
+  /** The full names of a group's tools, by its name with or without `_agent`. */
+  readonly toolNames: (name: string) => readonly string[] | undefined;
   /** Instructions for clients, if the project has any. */
   guide(): string | undefined;
   replace(source: GroupSource): void;
@@ -85,6 +87,11 @@ export function createGroups({
 
   return {
     all: () => current().groups,
+    toolNames(name) {
+      const names = [name, `${name}_agent`];
+      const group = current().groups.find(({ file }) => names.includes(file.name));
+      return group && Array.from(group.tools, ({ fullName }) => fullName);
+    },
     guide: () => source.guide,
     replace(next) {
       source = next;
@@ -108,7 +115,7 @@ function describeStrays(strays: readonly Target[]): string[] {
   return names.length === 0
     ? []
     : [
-        `no agent file lists ${listSome(names, 5)}; until \`guildhall build\` they belong to the nearest agent`,
+        `no agent file lists ${listSome(names, 5)}; they belong to the most similar agent until you run \`guildhall build\``,
       ];
 }
 

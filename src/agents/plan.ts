@@ -158,7 +158,7 @@ function checkReach(
   if (broken.size === 0 || Object.keys(lock.agents).length === 0)
     throw new HallError("INTERNAL", `no group for ${names.slice(0, 500)}`);
   return [
-    `${[...broken].join(", ")} cannot be read; until then its tools belong to the nearest agents`,
+    `${[...broken].join(", ")} cannot be read; until then its tools belong to the most similar agents`,
   ];
 }
 

@@ -106,7 +106,7 @@ export function toolkit({
   const tools = [...new Set(given)];
   const byName = new Map(tools.map((authored) => [authored.name, authored]));
   if (byName.size < tools.length)
-    throw new HallError("CONFLICT", `toolkit "${name}" has two tools of the same name`);
+    throw new HallError("CONFLICT", `toolkit "${name}" has two tools with the same name`);
   return {
     id: name,
     ...about,

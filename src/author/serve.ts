@@ -1,5 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import { createLog } from "../base/log.ts";
+import { withResolvers } from "../base/timing.ts";
 import { version } from "../base/version.ts";
 import { createHall } from "../hall/hall.ts";
 import { serveProject } from "../hall/serve.ts";
@@ -14,7 +15,7 @@ import { createStdioChannel } from "../wire/stdio.ts";
 export interface ServeOptions {
   /** HTTP port, 0 for any free one. Default: stdin and stdout. */
   readonly port?: number;
-  /** Default 127.0.0.1; any but loopback requires a token. */
+  /** Default 127.0.0.1; an address that other machines reach requires a token. */
   readonly host?: string;
   readonly token?: string;
 }
@@ -56,17 +57,14 @@ export async function serve(
     port,
     token: token ?? (await loadOwnToken()),
   });
-  let close = (): void => {};
-  const closed = new Promise<void>((resolve) => {
-    close = resolve;
-  });
+  const closing = withResolvers<void>();
   return {
     url: `${listener.url}/mcp`,
-    closed,
+    closed: closing.promise,
     async close() {
       await hall.close();
       await listener.close();
-      close();
+      closing.resolve();
     },
   };
 }

@@ -12,15 +12,20 @@ export type Json =
 /** An object from the wire. Its values are `unknown`: each reader checks what it needs. */
 export type JsonObject = { readonly [key: string]: unknown };
 
-/** Undefined if the text is not a JSON object. */
-export function parseObject(text: string): JsonObject | undefined {
+/** Undefined if the text is not JSON. */
+export function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    return JSON.parse(text);
   } catch {
     // The caller decides what other text means.
     return undefined;
   }
+}
+
+/** Undefined if the text is not a JSON object. */
+export function parseObject(text: string): JsonObject | undefined {
+  const value = parseJson(text);
+  return isObject(value) ? value : undefined;
 }
 
 export function isObject(value: unknown): value is JsonObject {

@@ -161,7 +161,7 @@ export function refuseLinks(project: string, file: string): void {
     if (!found) return;
     if (found.isSymbolicLink())
       throw new HallError("DENIED", `"${at}" is a link, which is not followed`, {
-        hint: "Replace it by a file or folder inside the project.",
+        hint: "Replace it with a file or folder inside the project.",
       });
     if (index < parts.length - 1 && !found.isDirectory())
       throw new HallError("VALIDATION", `"${at}" is a file, not a folder`, {

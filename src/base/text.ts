@@ -80,3 +80,8 @@ export function createIds(
   let count = 0;
   return () => `${prefix}_${stem}${(++count).toString(36)}`;
 }
+
+/** Text as a regular expression that matches it literally. */
+export function escapePattern(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

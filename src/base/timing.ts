@@ -31,6 +31,20 @@ export function startHeartbeat(
 /** Half of the shortest client timeout we expect. */
 const heartbeatMsUsual = 2_000;
 
+/** A promise that is settled from outside: `Promise.withResolvers`, which Node has from version 22 on. */
+export function withResolvers<T>(): {
+  readonly promise: Promise<T>;
+  resolve(value: T): void;
+  reject(reason: unknown): void;
+} {
+  let resolve = (_value: T): void => {};
+  let reject = (_reason: unknown): void => {};
+  const promise = new Promise<T>((onResolve, onReject) => {
+    [resolve, reject] = [onResolve, onReject];
+  });
+  return { promise, resolve, reject };
+}
+
 const sliceMs = 8;
 
 /**

@@ -1,5 +1,5 @@
 import { type Advice, adviceCommand, readAdvice, settingOf } from "../base/advice.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject, parseJson } from "../base/json.ts";
 
 /** Advice in the words of a shell: commands to type. */
 export function adviceForShell(next: readonly Advice[]): string {
@@ -92,21 +92,13 @@ function writeArguments(args: JsonObject): readonly string[] {
   const entries = Object.entries(args);
   const isPlain = entries.every(
     ([key, value]) =>
-      /^[\w.-]+$/.test(key) && (typeof value === "string" ? !isJson(value) : !isObject(value)),
+      /^[\w.-]+$/.test(key) &&
+      (typeof value === "string" ? parseJson(value) === undefined : !isObject(value)),
   );
   if (!isPlain) return [quoteWord(JSON.stringify(args))];
   return entries.map(([key, value]) =>
     quoteWord(`${key}=${typeof value === "string" ? value : JSON.stringify(value)}`),
   );
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Quotes one word for a shell. */

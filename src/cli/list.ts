@@ -1,4 +1,5 @@
 import { HallError } from "../base/errors.ts";
+import { withResolvers } from "../base/timing.ts";
 import { Keyboard } from "../tui/keyboard.ts";
 import { wrap } from "../tui/parts/text.ts";
 import { type Cell, paint, wrapAt } from "./print.ts";
@@ -157,12 +158,8 @@ export const askList: AskList = async (question, initial) => {
   stdin.setRawMode(true);
   draw();
   stdout.on("resize", draw);
-  let resolve: (answer: ListAnswer) => void = () => {};
-  let cancel: () => void = () => {};
-  const answered = new Promise<ListAnswer>((onAnswer, reject) => {
-    resolve = onAnswer;
-    cancel = () => reject(new HallError("CANCELLED", cancelled));
-  });
+  const { promise: answered, resolve, reject } = withResolvers<ListAnswer>();
+  const cancel = (): void => reject(new HallError("CANCELLED", cancelled));
   const read = (bytes: Buffer): void => {
     for (const { name } of keyboard.read(bytes.toString("utf8"))) {
       if (name === "ctrl+c" || name === "q") {

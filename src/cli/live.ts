@@ -180,7 +180,7 @@ export function reportWaiting(live: Live): DiscoveryProgress {
       process.stderr.write(
         `\nstill installing in the background: ${installing.join(", ")}; run the command again later\n`,
       );
-    // As a process that does not listen.
+    // End as Ctrl+C ends a process without a handler.
     process.kill(process.pid, "SIGINT");
   };
 

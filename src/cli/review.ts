@@ -34,11 +34,12 @@ import {
   requireConfirmation,
 } from "./terminal.ts";
 
-interface ReviewerOptions {
+export interface ReviewerOptions {
   readonly yes?: boolean | undefined;
   readonly json?: boolean | undefined;
   /** Servers that the person has just chosen. */
   readonly chosen?: readonly string[] | undefined;
+  /** Has confirmed that choice. */
   readonly person?: PersonAtTerminal | undefined;
 }
 

@@ -171,7 +171,7 @@ function timeoutError(method: string, ms: number, why: "silent" | "long"): HallE
   const limit = ms >= 3_600_000 ? `${ms / 3_600_000} h` : `${ms / 1_000} s`;
   const message =
     why === "silent"
-      ? `${method}: no sign of life for ${limit}`
+      ? `${method}: no message for ${limit}`
       : `${method}: still running after ${limit}`;
   return new HallError("TIMEOUT", message, {
     hint: "Work done so far is kept. Ask for less at once.",

@@ -27,7 +27,7 @@ import {
   withMeta,
 } from "./relayed-call.ts";
 import type { RetryAfterGate } from "./retry-after.ts";
-import { awaitTask, followTask, readTask, type TaskCall, tasksExtension } from "./tasks.ts";
+import { awaitTask, declareTasks, followTask, readTask, type TaskCall } from "./tasks.ts";
 
 /**
  * Our end of a connection to an MCP server, whatever its protocol version and transport. Upstreams,
@@ -194,7 +194,9 @@ export class McpConnection {
 
     const extras: RequestExtras = {
       meta: this.#metaFor(caller, progressToken),
-      capabilities: this.#isModern ? this.#capabilitiesFor(caller) : undefined,
+      capabilities: this.#isModern
+        ? declareTasks(askable(caller.capabilities), caller, this.#handshake)
+        : undefined,
       call,
     };
     const reader: AnswerReader<JsonObject> = {
@@ -277,15 +279,6 @@ export class McpConnection {
       this.#calls.sentTo(error.relayed.data, call);
     this.#calls.end(progressToken, call);
     return error;
-  }
-
-  /** An older client cannot say that it takes tasks: the hall waits for it. */
-  #capabilitiesFor({ capabilities, caller }: CallContext): JsonObject {
-    const own = askable(capabilities);
-    const { extensions } = this.#handshake?.capabilities ?? {};
-    if (!caller?.isLasting || !isObject(extensions) || !extensions[tasksExtension]) return own;
-    const declared = isObject(own.extensions) ? own.extensions : {};
-    return { ...own, extensions: { ...declared, [tasksExtension]: {} } };
   }
 
   /** The call of a tool that an older server runs as a task. */

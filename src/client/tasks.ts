@@ -3,6 +3,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { CallContext, Questions, TaskNews } from "../tool.ts";
+import type { Handshake } from "./handshake.ts";
 import { readQuestions } from "./questions.ts";
 
 /**
@@ -18,6 +19,18 @@ export interface TaskCall {
   readonly report: CallContext["task"];
   send(method: string, params: JsonObject, scope: Scope): Promise<JsonObject>;
   ask(questions: Questions): ReturnType<CallContext["ask"]>;
+}
+
+/** An older client cannot say that it takes tasks: the hall waits for it. */
+export function declareTasks(
+  own: JsonObject,
+  { caller }: CallContext,
+  handshake: Handshake | undefined,
+): JsonObject {
+  const { extensions } = handshake?.capabilities ?? {};
+  if (!caller?.isLasting || !isObject(extensions) || !extensions[tasksExtension]) return own;
+  const declared = isObject(own.extensions) ? own.extensions : {};
+  return { ...own, extensions: { ...declared, [tasksExtension]: {} } };
 }
 
 const pollMs = 1_000;

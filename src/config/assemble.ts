@@ -1,5 +1,4 @@
 import { isObject, type JsonObject } from "../base/json.ts";
-import type { SecretStore } from "../base/secret-store.ts";
 import { check, type Issue } from "./check.ts";
 import { transportAliases, type UnusableServer } from "./configured-servers.ts";
 import { createVariablesLayer } from "./environment.ts";
@@ -13,7 +12,7 @@ import {
   mergeTrees,
   parseConfigFile,
 } from "./layer.ts";
-import type { LoadedConfig } from "./load.ts";
+import type { LoadedConfig, LoadOptions } from "./load.ts";
 import { outline } from "./outline.ts";
 import {
   fieldsToApprove,
@@ -21,18 +20,13 @@ import {
   type WrittenConfig,
   withoutKeys,
 } from "./project-limits.ts";
-import type { Config, PartialConfig, ServerConfig } from "./schema.ts";
+import type { Config, ServerConfig } from "./schema.ts";
 import { explainUnset, findPersonalProblems, findSecrets, readValues } from "./secrets.ts";
 import { builtInNames, findNameProblems, findServerProblems, setForeignAside } from "./servers.ts";
 import { expandVariables, namedVariables, readEnvFiles, withWritten } from "./variables.ts";
 
-export interface Sources {
-  readonly folder: string;
+export interface Sources extends Required<Omit<LoadOptions, "projectFile">> {
   readonly files: readonly ConfigFile[];
-  readonly env: NodeJS.ProcessEnv;
-  readonly flags: PartialConfig;
-  readonly store: SecretStore;
-  readonly userFile: string;
 }
 
 /** More invalid servers than this point to a broken file. */

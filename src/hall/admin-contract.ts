@@ -1,12 +1,11 @@
 import type { ModuleFailure } from "../registry/modules.ts";
 import type { Statistics, StoreState } from "../store/store.ts";
-import type { Health, Person, Tool, ToolkitSource } from "../tool.ts";
-import type { ApprovalAnswer } from "../trust/approvals.ts";
-import type { Marks } from "../trust/marks.ts";
-import type { Level } from "../trust/trust.ts";
+import type { Health, Tool, ToolkitSource } from "../tool.ts";
+import type { ApprovalAnswer, PendingApproval } from "../trust/approvals.ts";
+import type { Verdict } from "../trust/trust.ts";
 import type { Offer, SkippedTool } from "../upstream/lists.ts";
 import type { SandboxDenial } from "../upstream/sandbox/denials.ts";
-import type { UpstreamState } from "../upstream/upstream.ts";
+import type { UpstreamCounts, UpstreamState } from "../upstream/upstream.ts";
 
 /** The methods of a running hall's local socket, as JSON-RPC requests and results. */
 export interface AdminMethods {
@@ -36,32 +35,17 @@ export interface AdminMethods {
   page: { params: Record<string, never>; result: { url: string | undefined } };
 }
 
-export interface ListedApproval {
-  readonly token: string;
+export interface ListedApproval
+  extends Omit<PendingApproval, "target" | "argumentsHash" | "callerPreview" | "isWaiting"> {
   readonly tool: string;
-  /** The caller as the hall identified it. */
-  readonly caller: string;
-  readonly person?: Person | undefined;
-  /** The name the client gave itself. */
-  readonly client: string;
-  readonly preview: string;
-  readonly why: string;
-  readonly askedAt: number;
-  readonly expiresAt: number;
 }
 
-export interface ToolTrust {
+export interface ToolTrust extends Pick<Verdict, "level" | "marks" | "held" | "ask"> {
   readonly name: string;
   /** Its key in the ledger. */
   readonly key: string;
   readonly toolkit: string;
   readonly source: ToolkitSource;
-  readonly level: Level;
-  readonly marks: Marks;
-  /** Set if the tool cannot be called: why. */
-  readonly held?: string | undefined;
-  /** Set if a call requires approval: why. */
-  readonly ask?: string | undefined;
   /** Milliseconds since 1970, for trust that ends. */
   readonly until?: number | undefined;
   readonly pin: string;
@@ -99,7 +83,7 @@ export interface RegistrationStatus {
   readonly problem: string | undefined;
 }
 
-export interface UpstreamStatus {
+export interface UpstreamStatus extends Readonly<UpstreamCounts> {
   readonly name: string;
   readonly state: UpstreamState;
   readonly era: string | undefined;
@@ -107,9 +91,6 @@ export interface UpstreamStatus {
   readonly tools: number;
   /** Tools that it lists and that cannot be used. */
   readonly skipped?: readonly SkippedTool[] | undefined;
-  readonly calls: number;
-  readonly errors: number;
-  readonly lastError: string | undefined;
   /** Accesses that its sandbox has denied since the hall started. */
   readonly denied?: readonly SandboxDenial[] | undefined;
 }

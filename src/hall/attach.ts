@@ -1,5 +1,5 @@
 import { HallError } from "../base/errors.ts";
-import { isObject } from "../base/json.ts";
+import { isObject, parseObject } from "../base/json.ts";
 import { SlotMap } from "../base/slot-map.ts";
 import { formatBytes } from "../base/text.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
@@ -177,14 +177,9 @@ class Relay {
   }
 
   #remember(frame: string): void {
-    let message: unknown;
-    try {
-      message = JSON.parse(frame);
-    } catch {
-      // The hall answers invalid JSON.
-      return;
-    }
-    if (!isObject(message) || typeof message.method !== "string") return;
+    // The hall answers invalid JSON.
+    const message = parseObject(frame);
+    if (typeof message?.method !== "string") return;
     const { id, method, params } = message;
     if (method === "initialize") this.#initialize ??= frame;
     if (method === "notifications/initialized") this.#isInitialized = true;

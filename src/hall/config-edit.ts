@@ -31,12 +31,16 @@ interface EditableFile {
   readonly project: string | undefined;
 }
 
-export interface EditedFile {
+export interface FileEdit {
   /** As shown to people. */
   readonly file: string;
-  readonly isChanged: boolean;
+  /** Its text. */
   readonly before: string;
   readonly after: string;
+}
+
+export interface EditedFile extends FileEdit {
+  readonly isChanged: boolean;
 }
 
 export interface ConfigEditOptions {
@@ -60,25 +64,18 @@ export function editServer(
   change: (entry: JsonObject) => JsonObject | undefined,
   options: ConfigEditOptions = {},
 ): Promise<EditedFile> {
-  return withConfigLock(() => editServerAlone(folder, name, change, options));
-}
-
-async function editServerAlone(
-  folder: string,
-  name: string,
-  change: (entry: JsonObject) => JsonObject | undefined,
-  options: ConfigEditOptions,
-): Promise<EditedFile> {
-  const files = await readFiles(folder);
-  const found = files.findLast(({ tree }) => Object.hasOwn(serversIn(tree), name));
-  if (!found) {
-    const names = files.flatMap(({ tree }) => Object.keys(serversIn(tree)));
-    throw unknownName("server", name, names, "See your servers with `guildhall list`.");
-  }
-  const { [name]: entry, ...others } = serversIn(found.tree);
-  const changed = change(isObject(entry) ? entry : {});
-  const mcpServers = changed === undefined ? others : { ...serversIn(found.tree), [name]: changed };
-  return save(found, { ...found.tree, mcpServers }, folder, options);
+  return withConfigLock(async () => {
+    const files = await readFiles(folder);
+    const found = files.findLast(({ tree }) => Object.hasOwn(serversIn(tree), name));
+    if (!found) {
+      const names = files.flatMap(({ tree }) => Object.keys(serversIn(tree)));
+      throw unknownName("server", name, names, "See your servers with `guildhall list`.");
+    }
+    const { [name]: entry, ...others } = serversIn(found.tree);
+    const changed = change(isObject(entry) ? entry : {});
+    const servers = changed === undefined ? others : { ...serversIn(found.tree), [name]: changed };
+    return save(found, { ...found.tree, mcpServers: servers }, folder, options);
+  });
 }
 
 /** Changes the project's config, else the user's. Throws NOT_FOUND. */
@@ -159,9 +156,7 @@ function findEdits(
 
 type NewEntry = Pick<ServerEntry, "name" | "value">;
 
-export interface AddReport {
-  /** As shown to people. */
-  readonly file: string;
+export interface AddReport extends FileEdit {
   readonly added: readonly {
     readonly name: string;
     readonly target: string;
@@ -171,9 +166,6 @@ export interface AddReport {
   readonly secrets: readonly string[];
   /** Variables that the entries name and that are set nowhere. */
   readonly variables: readonly string[];
-  /** The file's text before and after. */
-  readonly before: string;
-  readonly after: string;
 }
 
 /**

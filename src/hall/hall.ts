@@ -144,31 +144,23 @@ type Base = Awaited<ReturnType<typeof openBase>>;
 
 /** The registry with built-in toolkits and upstreams, and what every later part shares. */
 async function openBase(options: HallOptions, ownPage: () => string | undefined) {
-  const {
-    toolkits = createBuiltinToolkits(),
-    servers = {},
-    lock = emptyLock,
-    log = createLog(),
-    secrets = new Secrets(),
-    timeoutMs = 30_000,
-    names = "underscore",
-  } = options;
+  const { toolkits = createBuiltinToolkits(), servers = {}, lock = emptyLock } = options;
+  const { log = createLog(), secrets = new Secrets() } = options;
+  const { timeoutMs = 30_000, names = "underscore" } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const events = createHallEvents();
   const { together } = options;
+  const approvalsChanged = (): void => events.emit({ type: "changed", what: "approvals" });
   const approvals = createApprovals(
-    () => Date.now(),
+    Date.now,
     options.approvalLeft,
     () => {
-      events.emit({ type: "changed", what: "approvals" });
+      approvalsChanged();
       together?.approvals.publish();
     },
     together?.approvals.answers,
   );
-  if (together) {
-    together.approvals.approvals = approvals;
-    together.approvals.changed = () => events.emit({ type: "changed", what: "approvals" });
-  }
+  together?.approvals.attach(approvals, approvalsChanged);
   const trust: Trust | undefined =
     options.trust && createTrust({ ...options.trust, onRevoked: approvals.forget });
   trust?.refresh();
@@ -304,10 +296,10 @@ async function openOwnTools(base: Base, options: HallOptions, seesAgentsOnly: ()
     getTool: registry.getTool,
     mayChange: (target) => mayChange(target, trust),
     describe: (target) => readableTool(target, trust),
-    listGroup: (name) => listGroup(groups, name),
+    listGroup: groups.toolNames,
     seenBy: ({ caller }) => {
       const { tools, findTool, getTool } = visibleTo(registry, caller, policies);
-      const listed = (name: string) => listGroup(groups, name)?.filter((tool) => findTool(tool));
+      const listed = (name: string) => groups.toolNames(name)?.filter((tool) => findTool(tool));
       return policies.isOn ? { tools, findTool, getTool, listGroup: listed } : undefined;
     },
     spell,
@@ -397,13 +389,6 @@ function openServer(
     isStatic,
     pageSize,
   });
-}
-
-/** By the name of the group or of its agent. */
-function listGroup(groups: Groups, name: string): readonly string[] | undefined {
-  const named = [name, `${name}_agent`];
-  const group = groups.all().find(({ file }) => named.includes(file.name));
-  return group && [...group.tools].map(({ fullName }) => fullName);
 }
 
 /** By the review; in a hall without trust, by the tool's own annotations. */

@@ -15,6 +15,7 @@ import {
 import { redactUrl } from "../store/postgres/url.ts";
 import type { KeptCall, Store } from "../store/store.ts";
 import { type Ledger, openLedger } from "../trust/ledger.ts";
+import type { UpstreamCounts } from "../upstream/upstream.ts";
 import { askHall } from "./admin-client.ts";
 import type { Discovery } from "./discover.ts";
 import { hasProjectFile, loadSettings, type Settings } from "./settings.ts";
@@ -188,11 +189,7 @@ async function saveFailures(
 const failureKey = (server: string): string => `failed discovery of ${server}`;
 
 /** The recorded calls of a server, and its last failure. */
-export interface ServerHistory {
-  readonly calls: number;
-  readonly errors: number;
-  readonly lastError: string | undefined;
-}
+export type ServerHistory = Readonly<UpstreamCounts>;
 
 /** By server; empty where nothing was recorded. */
 export async function readHistory(

@@ -8,7 +8,6 @@ import { collectServers } from "../config/configured-servers.ts";
 import { fieldAt } from "../config/layer.ts";
 import type { FieldToApprove } from "../config/project-limits.ts";
 import { digestModules } from "../registry/modules.ts";
-import type { EvaluationMode, Language } from "../toolkits/programs/protocol.ts";
 import {
   parseSaved,
   readSavedFolder,
@@ -158,7 +157,7 @@ export async function openSavedPrograms(
   return { approved, waiting: waiting.map(({ name }) => name) };
 }
 
-/** The config without the project's own words that nobody approved. */
+/** The config without the words of the project that no person has approved. */
 export function approvedWords(
   loaded: Settings["loaded"],
   entries: Entries,
@@ -206,13 +205,10 @@ export function compareModules(
   });
 }
 
-interface ProgramToSave {
-  readonly name: string;
-  readonly language: Language;
+interface ProgramToSave extends Pick<SavedFile, "name" | "language" | "mode"> {
   readonly code: string;
   /** Ignored if the code has front matter of its own. */
   readonly description?: string | undefined;
-  readonly mode: EvaluationMode;
 }
 
 export interface SavedFilePlace {

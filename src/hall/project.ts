@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { messageOf } from "../base/errors.ts";
 import { openSecretStore } from "../base/secret-store.ts";
+import { withResolvers } from "../base/timing.ts";
 import { collectServers, diffServers, isBuiltinOn } from "../config/configured-servers.ts";
 import { watchConfig } from "../config/watch.ts";
 import { isOf } from "../registry/names.ts";
@@ -186,18 +187,15 @@ export async function openShared(
   path: string,
   options: ProjectOptions,
 ): Promise<Project | undefined> {
-  let resolveReady = (_ready: ControlOptions): void => {};
-  const ready = new Promise<ControlOptions>((resolve) => {
-    resolveReady = resolve;
-  });
-  const control: Control | undefined = await openControl(path, ready);
+  const ready = withResolvers<ControlOptions>();
+  const control: Control | undefined = await openControl(path, ready.promise);
   if (!control) return undefined;
   const { folder, settings } = options;
   const project = await openAlone({
     ...options,
     approvalLeft: createApprovalNotifier({ folder, log: settings.log }),
   });
-  resolveReady({
+  ready.resolve({
     server: project.hall.server,
     handlers: createHandlers(project.hall, project.followTrust, settings),
   });

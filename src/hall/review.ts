@@ -134,13 +134,9 @@ export interface ToolReview extends ReviewItem, ProposedMark {
 const otherKinds = ["prompts", "resources", "templates"] as const;
 export const offerKinds: readonly OfferKind[] = ["tools", ...otherKinds];
 
-export interface ServerReview {
-  readonly name: string;
-  readonly reached: string;
+export interface ServerReview extends Omit<StartRequest, "before"> {
   readonly source: string;
   readonly previous: Review | undefined;
-  /** It runs a program or script of the project. */
-  readonly runsProjectFile: boolean;
   /** The package that starts it, if a launcher has installed one. */
   readonly package?: LaunchedPackage | undefined;
   /** Its digest, which later starts must have. */

@@ -102,11 +102,11 @@ export async function readStored(store: SecretStore, project: string): Promise<S
     .list()
     .filter((each) => each.person === undefined && (each.project ?? project) === project);
   const read = await store.read(here);
-  const valuesOf = (owner: string | undefined): [string, string][] =>
+  const ownedBy = (owner: string | undefined): [string, string][] =>
     read.flatMap((each) =>
       each.project === owner && "value" in each ? [[each.name, each.value]] : [],
     );
-  return Object.fromEntries([...valuesOf(undefined), ...valuesOf(project)]);
+  return Object.fromEntries([...ownedBy(undefined), ...ownedBy(project)]);
 }
 
 /** The secrets in other clients' files that this config names and the hall does not have yet. */
@@ -126,4 +126,8 @@ export async function moveSecrets(
   secrets: readonly FoundSecret[],
 ): Promise<void> {
   for (const { variable: name, value } of secrets) await store.set({ name, project }, value);
+}
+
+export function valuesOf(keys: readonly FoundSecret[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(keys.map(({ variable, value }) => [variable, value]));
 }

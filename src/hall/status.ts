@@ -197,7 +197,7 @@ export async function readOverview(folder: string): Promise<Overview> {
     problem(held.length > 0, `held until you review them: ${held.join(", ")}`, "verify"),
     problem(
       unknown.length > 0,
-      `no tools known of ${unknown.map(({ name }) => name).join(", ")}`,
+      `no tools known for ${unknown.map(({ name }) => name).join(", ")}`,
       "build",
     ),
   ].flat();

@@ -1,5 +1,5 @@
 import { HallError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject, parseJson } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
 import {
   createDialler,
@@ -60,7 +60,7 @@ async function post(
   const isJson = response.headers.get("content-type")?.toLowerCase().startsWith("application/json");
   if (!isJson || response.status === 429 || response.status >= 500)
     throw await refusal(response, false);
-  const answer = parse(await scope.race(readAll(response, answerBytesMax)));
+  const answer = parseJson(String(await scope.race(readAll(response, answerBytesMax))));
   if (!isObject(answer) || answer.id !== message.id)
     throw new HallError("BAD_ANSWER", "the endpoint's answer does not match the request");
   if (isObject(answer.error) && typeof answer.error.code === "number") {
@@ -77,7 +77,7 @@ async function post(
 async function get(dialler: Dialler, url: URL, scope: Scope): Promise<unknown> {
   const response = await send(dialler, url, { headers: { accept: "application/json" } }, scope);
   if (!response.ok) throw await refusal(response, false);
-  const body = parse(await scope.race(readAll(response, healthBytesMax)));
+  const body = parseJson(String(await scope.race(readAll(response, healthBytesMax))));
   // Many services return a plain "OK".
   return isObject(body) ? body : { status: "healthy" };
 }
@@ -92,14 +92,5 @@ async function send(
     return await dialler.send(url, { ...init, signal: scope.signal });
   } catch (error) {
     throw scope.cancelReason ?? explain(error);
-  }
-}
-
-function parse(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString("utf8"));
-  } catch {
-    // The caller reports what it expected.
-    return undefined;
   }
 }

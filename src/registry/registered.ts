@@ -35,10 +35,8 @@ export interface RegisteredToolkit extends Toolkit {
   attach(runner: Runner): void;
 }
 
-export interface RegisteredOptions {
-  readonly registration: Registration;
-  readonly toolId: string;
-  readonly registeredAt: number;
+export interface RegisteredOptions
+  extends Pick<RegisteredToolkit, "registration" | "toolId" | "registeredAt"> {
   /** Called when its runner was attached or is gone. */
   changed(toolkit: RegisteredToolkit): void;
 }

@@ -1,20 +1,11 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
-import { findNear } from "../base/text.ts";
 import type { ListKind, Resource, Target, Toolkit } from "../tool.ts";
-import type { OfferKind } from "../trust/pin.ts";
-import { type Held, refuseHeld } from "../trust/trust.ts";
+import { HeldBack, type HeldBackOptions } from "./held-back.ts";
 import { bareName, createNameIndex, isOf, mayHave } from "./names.ts";
 import { agentSuffix, type OwnToolkit, type OwnToolkits, unknownAgent } from "./own.ts";
-import {
-  listedUris,
-  type Owned,
-  pageOf,
-  pickOwner,
-  readOwnUri,
-  schemeOf,
-} from "./resource-owners.ts";
+import { compare, type Owned, Resources } from "./resource-owners.ts";
 import { type PromptTarget, ToolkitEntry } from "./toolkit-entry.ts";
 
 /** All toolkits, their current lists, and how names resolve. Lists are cached and sorted. */
@@ -59,15 +50,10 @@ export interface Registry {
   close(): Promise<void>;
 }
 
-const everyToolkit = (): boolean => true;
 const listKinds: readonly ListKind[] = ["tools", "resources", "prompts"];
 
-export interface RegistryOptions {
+export interface RegistryOptions extends HeldBackOptions {
   readonly log: Log;
-  /** Why a prompt, resource or template is held back: such are not listed and not found. Default: none is. */
-  holds?(toolkit: Toolkit, kind: OfferKind, definition: JsonObject): Held | undefined;
-  /** Called before one of them is used: a person may have taken its review back. */
-  refreshHeld?(): void;
 }
 
 export function createRegistry(options: RegistryOptions): Registry {
@@ -77,9 +63,9 @@ export function createRegistry(options: RegistryOptions): Registry {
 /** Public members are functions in fields, because views of a registry copy it: `{ ...registry, tools }`. */
 class ToolkitRegistry implements Registry {
   readonly #log: Log;
-  readonly #holds: NonNullable<RegistryOptions["holds"]>;
-  readonly #refreshHeld: () => void;
   readonly #entries = new Map<string, ToolkitEntry>();
+  readonly #heldBack: HeldBack;
+  readonly #resources: Resources;
   readonly #listeners = new Set<(kind: ListKind) => void>();
   readonly #names = createNameIndex<Target>({
     kind: "tool",
@@ -100,10 +86,10 @@ class ToolkitRegistry implements Registry {
   readonly #calledTools = new Map<string, Target>();
   #closing: Promise<void> | undefined;
 
-  constructor({ log, holds = () => undefined, refreshHeld = () => {} }: RegistryOptions) {
+  constructor({ log, ...heldBack }: RegistryOptions) {
     this.#log = log;
-    this.#holds = holds;
-    this.#refreshHeld = refreshHeld;
+    this.#heldBack = new HeldBack(heldBack);
+    this.#resources = new Resources(this.#entries, this.#heldBack);
   }
 
   readonly add = async (toolkit: Toolkit): Promise<void> => {
@@ -182,61 +168,26 @@ class ToolkitRegistry implements Registry {
   readonly shownName = (item: Target | PromptTarget): string =>
     "tool" in item ? this.#names.shownName(item) : this.#promptNames.shownName(item);
 
-  readonly resources: Registry["resources"] = (isFor = everyToolkit) => {
-    const items = this.#owned("resources", ({ uri }) => uri);
-    const uris = listedUris(items);
-    return items
-      .flatMap(({ item, toolkit, uri }, at) =>
-        isFor(toolkit, uri) ? [{ ...item, uri: uris[at] ?? uri }] : [],
-      )
-      .sort((a, b) => compare(a.uri, b.uri));
-  };
+  readonly resources: Registry["resources"] = (isFor) => this.#resources.list(isFor);
 
-  readonly resourceTemplates: Registry["resourceTemplates"] = (isFor = everyToolkit) => {
-    const items = this.#owned("templates", ({ uriTemplate }) => String(uriTemplate));
-    const uris = listedUris(items);
-    return items
-      .flatMap(({ item, toolkit, uri }, at): JsonObject[] =>
-        isFor(toolkit, uri) ? [{ ...item, uriTemplate: uris[at] }] : [],
-      )
-      .sort((a, b) => compare(String(a.uriTemplate), String(b.uriTemplate)));
-  };
+  readonly resourceTemplates: Registry["resourceTemplates"] = (isFor) =>
+    this.#resources.templates(isFor);
 
-  readonly getResourceOwner = (uri: string): Owned => {
-    this.#refreshHeld();
-    const owner = this.#findNamedOwner(uri) ?? pickOwner(this.#ownersOf(uri));
-    if (owner) return owner;
-    for (const { toolkit, resources } of this.#entries.values())
-      this.#refuseHeld(
-        toolkit,
-        "resources",
-        resources.find((item) => item.uri === uri),
-      );
-    // Results may link resources that are not listed, and a client may know one from an earlier hall.
-    const likely = this.#findBySchemeOf(uri);
-    if (likely) return likely;
-    const uris = this.#all("resources").map((resource) => resource.uri);
-    throw new HallError("NOT_FOUND", `Resource not found: ${uri.slice(0, 200)}`, {
-      details: { uri: uri.slice(0, 2_000), near: findNear(uri, uris) },
-    });
-  };
+  readonly getResourceOwner = (uri: string): Owned => this.#resources.getOwner(uri);
 
-  readonly findTemplateOwner = (uriTemplate: string): Owned | undefined => {
-    this.#refreshHeld();
-    const { id, uri } = readOwnUri(uriTemplate) ?? { id: undefined, uri: uriTemplate };
-    const owners = this.#owned("templates", (item) => String(item.uriTemplate)).filter(
-      (owned) => owned.uri === uri && (id === undefined || owned.toolkit.id === id),
-    );
-    return pickOwner(owners);
-  };
+  readonly findTemplateOwner = (uriTemplate: string): Owned | undefined =>
+    this.#resources.findTemplateOwner(uriTemplate);
 
-  readonly prompts = (): readonly PromptTarget[] => this.#all("prompts").sort(byName);
+  readonly prompts = (): readonly PromptTarget[] =>
+    [...this.#entries.values()]
+      .flatMap((entry) => this.#heldBack.read(entry, "prompts"))
+      .sort(byName);
 
   readonly getPrompt: Registry["getPrompt"] = (name, spell, isShown = () => true) => {
     const isOffered = (item: PromptTarget): boolean =>
-      this.#holds(item.toolkit, "prompts", item.prompt) === undefined && isShown(item);
+      !this.#heldBack.holds(item.toolkit, "prompts", item.prompt) && isShown(item);
     const found = this.#promptNames.get(name, { ...(spell && { spell }), isOffered });
-    this.#refuseHeld(found.toolkit, "prompts", found.prompt);
+    this.#heldBack.refuse(found.toolkit, "prompts", found.prompt);
     return found;
   };
 
@@ -282,7 +233,7 @@ class ToolkitRegistry implements Registry {
     const wanted = prefix.toLowerCase();
     for (const { toolkit } of this.#entries.values())
       if (toolkit.id !== id && (toolkit.prefix ?? toolkit.id).toLowerCase() === wanted)
-        throw new HallError("CONFLICT", `the prefix "${prefix}" is already that of ${toolkit.id}`);
+        throw new HallError("CONFLICT", `the prefix "${prefix}" is already used by ${toolkit.id}`);
   }
 
   #hasPrefix(wanted: string): boolean {
@@ -331,78 +282,6 @@ class ToolkitRegistry implements Registry {
     for (const listener of this.#listeners) listener(kind);
   }
 
-  #all<K extends "resources" | "templates" | "prompts">(kind: K): ToolkitEntry[K][number][] {
-    return [...this.#entries.values()].flatMap((entry) => this.#read(entry, kind));
-  }
-
-  #owned<K extends "resources" | "templates">(
-    kind: K,
-    uriOf: (item: ToolkitEntry[K][number]) => string,
-  ): (Owned & { readonly item: ToolkitEntry[K][number] })[] {
-    return [...this.#entries.values()].flatMap((entry) =>
-      this.#read(entry, kind).map((item) => ({ toolkit: entry.toolkit, uri: uriOf(item), item })),
-    );
-  }
-
-  /** The toolkit that a URI names, if that one serves the rest. */
-  #findNamedOwner(uri: string): Owned | undefined {
-    const named = readOwnUri(uri);
-    return named && this.#ownersOf(named.uri).find(({ toolkit }) => toolkit.id === named.id);
-  }
-
-  /** A listed resource wins over a template: one server's `{anything}` must not hide another's. */
-  #ownersOf(uri: string): readonly Owned[] {
-    const entries = [...this.#entries.values()];
-    const listed = entries.filter((entry) =>
-      this.#read(entry, "resources").some((item) => item.uri === uri),
-    );
-    const covering = entries.filter(
-      (entry) =>
-        (entry.toolkit.resources?.covers?.(uri, this.#read(entry, "templates")) ||
-          this.#hasPage(entry, uri)) &&
-        !entry.resources.some((item) => item.uri === uri),
-    );
-    return (listed.length > 0 ? listed : covering).map(({ toolkit }) => ({ toolkit, uri }));
-  }
-
-  /** True for the page of an MCP App, which its tool names. */
-  #hasPage({ toolkit, tools }: ToolkitEntry, uri: string): boolean {
-    return tools.some(
-      ({ tool }) =>
-        pageOf(tool) === uri && this.#holds(toolkit, "tools", { ...tool }) === undefined,
-    );
-  }
-
-  /** The only toolkit that lists resources with the scheme of a URI. */
-  #findBySchemeOf(uri: string): Owned | undefined {
-    const scheme = schemeOf(uri);
-    const owned = [
-      ...this.#owned("resources", (item) => item.uri),
-      ...this.#owned("templates", (item) => String(item.uriTemplate)),
-    ].filter((item) => scheme !== undefined && schemeOf(item.uri) === scheme);
-    const [toolkit, ...others] = new Set(owned.map((item) => item.toolkit));
-    return toolkit?.source === "upstream" && others.length === 0 ? { toolkit, uri } : undefined;
-  }
-
-  /** One list of an entry, without what is held back. */
-  #read<K extends "resources" | "templates" | "prompts">(
-    entry: ToolkitEntry,
-    kind: K,
-  ): ToolkitEntry[K][number][] {
-    const items: readonly ToolkitEntry[K][number][] = entry[kind];
-    return items.filter((item) => {
-      const definition = kind === "prompts" ? (item as PromptTarget).prompt : (item as JsonObject);
-      return this.#holds(entry.toolkit, kind, definition) === undefined;
-    });
-  }
-
-  /** Throws DENIED if the definition is held back. */
-  #refuseHeld(toolkit: Toolkit, kind: OfferKind, definition: JsonObject | undefined): void {
-    this.#refreshHeld();
-    const held = definition && this.#holds(toolkit, kind, definition);
-    if (held) throw refuseHeld(held, toolkit.id);
-  }
-
   /** A tool that is disabled, or of a toolkit that could not be listed yet, is unavailable, not unknown. */
   #requireListed(name: string): void {
     for (const { toolkit, tools } of this.#entries.values()) {
@@ -437,12 +316,6 @@ class ToolkitRegistry implements Registry {
       this.#log.warn({ toolkit: toolkit.id, err: error }, "closing the toolkit failed");
     }
   }
-}
-
-// By code unit, not by locale, so that the order is the same on every machine.
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }
 
 function byName(a: { readonly fullName: string }, b: { readonly fullName: string }): number {

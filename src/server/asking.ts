@@ -237,7 +237,7 @@ export class SuspendableRun {
   /** The first news make it a task. Throws OVERLOADED. */
   becomeTask(news: TaskNews): CallTask {
     if (this.#task) this.#task.notify(news);
-    else if (!this.#tasks) throw new HallError("INTERNAL", "the caller does not take tasks");
+    else if (!this.#tasks) throw new HallError("INTERNAL", "the caller does not support tasks");
     else {
       this.#task = this.#tasks.add(this, this.#current.request, news);
       this.#endTurn({ kind: "task", task: this.#task });

@@ -137,7 +137,7 @@ export function readGreeting({ protocolVersion, capabilities, clientInfo }: Json
       "initialize requires protocolVersion, capabilities and clientInfo",
     );
   if (JSON.stringify([capabilities, clientInfo]).length > introductionMax)
-    throw new HallError("TOO_LARGE", "clientInfo and capabilities have more than 16 KB");
+    throw new HallError("TOO_LARGE", "clientInfo and capabilities exceed the limit of 16 KB");
   return { protocolVersion, capabilities, clientInfo };
 }
 

@@ -146,10 +146,7 @@ export class ClientConnection {
 
   /** Resolves when either side has closed the connection. */
   get closed(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#isClosed) resolve();
-      else this.#onClosed.add(resolve);
-    });
+    return new Promise((resolve) => void this.#whenClosed(resolve));
   }
 
   /** For another hall; undefined before the handshake, and while something runs. */
@@ -264,11 +261,15 @@ export class ClientConnection {
       },
       notify: (method, params) => this.#peer.notify(method, params),
       ask: (questions, asked) => this.#askOutside(questions, asked),
-      onClosed: (listener) => {
-        if (this.#isClosed) listener();
-        else this.#onClosed.add(listener);
-      },
+      onClosed: (listener) => void this.#whenClosed(listener),
     };
+  }
+
+  /** Calls the listener once, at once if the connection is closed. Returns a function that removes it. */
+  #whenClosed(listener: () => void): () => void {
+    if (this.#isClosed) listener();
+    else this.#onClosed.add(listener);
+    return () => void this.#onClosed.delete(listener);
   }
 
   /** Asks while no request of the client's runs. */
@@ -336,11 +337,7 @@ export class ClientConnection {
       kind: "connection",
       id: this.id,
       request: (method, params, scope) => this.#peer.request(method, params, { scope }),
-      onGone: (listener) => {
-        if (this.#isClosed) listener();
-        else this.#onClosed.add(listener);
-        return () => void this.#onClosed.delete(listener);
-      },
+      onGone: (listener) => this.#whenClosed(listener),
       close() {},
     };
   }

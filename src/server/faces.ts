@@ -1,12 +1,11 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { HealthBook } from "../registry/health.ts";
-import type { OwnToolkits } from "../registry/own.ts";
-import type { Registry } from "../registry/registry.ts";
 import { type Spelling, spellName } from "../registry/shown-names.ts";
 import type { Target } from "../tool.ts";
 import type { Trust } from "../trust/trust.ts";
 import { readableTool } from "../trust/trust.ts";
+import type { ServerOptions } from "./server.ts";
 
 /** The ways to present tools to clients. Each face selects what `tools/list` returns. */
 export const faces = {
@@ -59,20 +58,15 @@ export const faces = {
   { summary: string; show(parts: FaceParts): readonly ShownTool[] }
 >;
 
-export interface FaceParts {
-  readonly registry: Registry;
-  readonly own: OwnToolkits;
-  readonly health: HealthBook;
+export interface FaceParts
+  extends Pick<
+    ServerOptions,
+    "registry" | "own" | "health" | "isStatic" | "listsPrograms" | "languages"
+  > {
   readonly trust?: Pick<Trust, "heldBecause"> | undefined;
   readonly spelling: Spelling;
   /** True if the face was requested explicitly: the list is then complete. */
   readonly isComplete: boolean;
-  /** The lists never change. */
-  readonly isStatic: boolean;
-  /** `evaluate-lisp` or `evaluate-js` is listed. */
-  readonly listsPrograms: boolean;
-  /** The languages of programs that are listed, the first one first. */
-  readonly languages: readonly string[];
 }
 
 export type Face = keyof typeof faces;

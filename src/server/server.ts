@@ -3,6 +3,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { SlotMap } from "../base/slot-map.ts";
 import { createIds } from "../base/text.ts";
+import { withResolvers } from "../base/timing.ts";
 import { tasksExtension } from "../client/tasks.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { HealthBook } from "../registry/health.ts";
@@ -56,7 +57,9 @@ export interface ServerOptions {
   readonly limits: Limits;
   readonly version: string;
   readonly faces: FaceChoice;
+  /** `evaluate-lisp` or `evaluate-js` is listed. */
   readonly listsPrograms: boolean;
+  /** The languages of programs that are listed, the first one first. */
   readonly languages: readonly string[];
   /** The hall's own tools. */
   readonly own: OwnToolkits;
@@ -122,7 +125,7 @@ export class Server {
   readonly #pressure: Pressure | undefined;
   readonly #stopListening: (() => void) | undefined;
   /** Set while requests are not read. */
-  #pause: { readonly again: Promise<void>; resume(): void } | undefined;
+  #pause: ReturnType<typeof withResolvers<void>> | undefined;
   #isClosing = false;
   /** Other halls get new requests; running ones finish here. */
   isLeaving = false;
@@ -180,7 +183,7 @@ export class Server {
 
   /** Resolves when requests may be read again; undefined if they may be read now. */
   whenReading(): Promise<void> | undefined {
-    return this.#pause?.again;
+    return this.#pause?.promise;
   }
 
   /** Starts serving a client. */
@@ -216,7 +219,7 @@ export class Server {
     this.#isClosing = true;
     this.#lists.close();
     this.#stopListening?.();
-    this.#pause?.resume();
+    this.#pause?.resolve();
     this.#parts.asking.close();
     this.#parts.tasks.close();
     await Promise.all([
@@ -226,8 +229,8 @@ export class Server {
   }
 
   #onPressure(isFull: boolean): void {
-    this.#pause?.resume();
-    this.#pause = isFull ? createPause() : undefined;
+    this.#pause?.resolve();
+    this.#pause = isFull ? withResolvers<void>() : undefined;
     for (const connection of this.#connections.values())
       isFull ? connection.hold() : connection.release();
   }
@@ -358,14 +361,6 @@ function createParts(registry: Registry, lists: ToolLists, options: ServerOption
     },
   };
   return parts;
-}
-
-function createPause(): { readonly again: Promise<void>; resume(): void } {
-  let resume = (): void => {};
-  const again = new Promise<void>((resolve) => {
-    resume = resolve;
-  });
-  return { again, resume };
 }
 
 /** The same registry with its lists frozen. Calls still reach everything that the toolkits offer. */

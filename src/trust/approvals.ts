@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { HallError } from "../base/errors.ts";
+import { withResolvers } from "../base/timing.ts";
 import type { Person, Target } from "../tool.ts";
 import { pinOf } from "./pin.ts";
 
@@ -145,12 +146,9 @@ export function createApprovals(
   return {
     ask(subject) {
       sweep();
-      let resolve = (_answer: ApprovalAnswer): void => {};
-      const given = new Promise<ApprovalAnswer>((settle) => {
-        resolve = settle;
-      });
+      const { promise, resolve } = withResolvers<ApprovalAnswer>();
       const pending = put(subject, resolve);
-      return { pending, answered: given, close: () => remove(pending.token) };
+      return { pending, answered: promise, close: () => remove(pending.token) };
     },
     leave(subject) {
       sweep();

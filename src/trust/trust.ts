@@ -228,11 +228,7 @@ const harmless: Verdict = {
   isGuarded: false,
 };
 
-interface Known {
-  readonly level: Level;
-  readonly marks: Marks;
-  readonly held?: string | undefined;
-  readonly refused?: string | undefined;
+interface Known extends Pick<Verdict, "level" | "marks" | "held" | "refused"> {
   /** Why all its calls need approval. */
   readonly why?: string | undefined;
   /** True if a person marked the tool in a review: its calls require approval. */

@@ -3,6 +3,7 @@ import type { HallStatus, ListedApproval } from "../hall/admin-contract.ts";
 import type { Progress } from "../tool.ts";
 import type { ApprovalAnswer } from "../trust/approvals.ts";
 import type { Failure } from "./failure.ts";
+import type { ToolList } from "./loader.ts";
 import type { OutputLine } from "./output.ts";
 import type {
   FeatureView,
@@ -14,7 +15,6 @@ import type {
   ScreenName,
   Size,
   TargetView,
-  ToolView,
   TuiState,
 } from "./state.ts";
 import type { ShownStepName } from "./steps.ts";
@@ -89,10 +89,7 @@ export type TuiEvent =
   | Kind<"features", { items: readonly FeatureView[] }>
   | Kind<"document", { feature: string; path: string; text: string }>
   | Kind<"document failed", { feature: string; path: string; failure: Failure }>
-  | Kind<
-      "tools",
-      { tools: readonly ToolView[]; agents: readonly ToolView[]; missing: readonly string[] }
-    >
+  | Kind<"tools", Omit<ToolList, "isCut">>
   | RunEvent
   | Kind<"asked", { question: QuestionView }>
   /** Answered, or no longer wanted. */

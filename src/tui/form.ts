@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject, parseJson } from "../base/json.ts";
 import { sanitize, wordOf } from "../base/sanitize.ts";
 
 /** A JSON Schema as input fields, with the text typed so far. Used for tools and for questions. */
@@ -175,15 +175,14 @@ function readChoice(word: string, { choices }: FormField): unknown {
 }
 
 function readJson(word: string): unknown {
-  try {
-    return JSON.parse(word);
-  } catch {
-    // A bare word is taken as a string; anything that starts like JSON is not.
-    return /^[[{"]/.test(word) ? unreadable : word;
-  }
+  const value = parseJson(word);
+  if (value !== undefined) return value;
+  // A bare word is taken as a string; anything that starts like JSON is not.
+  return /^[[{"]/.test(word) ? unreadable : word;
 }
 
-function expectedValue({ kind, choices }: FormField): string {
+/** What to type into a field, in words; empty for any text. */
+export function expectedValue({ kind, choices }: FormField): string {
   switch (kind) {
     case "number":
       return "a number";
@@ -194,8 +193,12 @@ function expectedValue({ kind, choices }: FormField): string {
     case "choice":
     case "choices":
       return `one of: ${choices.map(({ title }) => title).join(", ")}`;
-    default:
+    case "list":
+      return "one per line (Alt-Enter)";
+    case "json":
       return "valid JSON";
+    case "text":
+      return "";
   }
 }
 

@@ -168,7 +168,7 @@ export class StateLoader {
 }
 
 /** A server's tools, its agents among them, and the workflow tools it lacks. */
-interface ToolList {
+export interface ToolList {
   readonly tools: readonly ToolView[];
   readonly agents: readonly ToolView[];
   readonly missing: readonly string[];

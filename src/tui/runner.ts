@@ -171,7 +171,7 @@ export class CallRunner {
 
   #startTimeout(scope: Scope): ActivityTimeout {
     const { timeoutMs, callMsMax } = this.#options;
-    const silent = `no sign of life for ${timeoutMs / 1000} s`;
+    const silent = `no message for ${timeoutMs / 1000} s`;
     const long = `still running after ${callMsMax / 1000} s, the limit for a call`;
     return createActivityTimeout({
       silentMsMax: timeoutMs,

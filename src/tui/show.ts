@@ -1,5 +1,9 @@
+// The only file that writes to the terminal: `Display` turns the state into frames and keys into
+// intentions, `Terminal` takes the terminal over and gives it back.
+
 import { spawn } from "node:child_process";
 import type { ReadStream, WriteStream } from "node:tty";
+import { withResolvers } from "../base/timing.ts";
 import { drawFrame } from "./frame.ts";
 import { Keyboard, KeyGuard, type KeyPress } from "./keyboard.ts";
 import { loadWidths } from "./parts/text.ts";
@@ -41,12 +45,7 @@ class Display {
   #drawnAt = 0;
   #drawTimer: NodeJS.Timeout | undefined;
   #escapeTimer: NodeJS.Timeout | undefined;
-  #finish = (): void => {};
-  #fail = (_error: unknown): void => {};
-  readonly #ended = new Promise<void>((resolve, reject) => {
-    this.#finish = resolve;
-    this.#fail = reject;
-  });
+  readonly #ended = withResolvers<void>();
 
   constructor({ session, stdin, stdout, env }: ShowOptions) {
     this.#session = session;
@@ -57,7 +56,7 @@ class Display {
       stdout,
       onInput: (chunk) => this.#guard(() => this.#read(chunk)),
       onResize: (size) => void session.send({ kind: "resize", size }),
-      onLost: () => this.#finish(),
+      onLost: this.#ended.resolve,
     });
   }
 
@@ -65,14 +64,14 @@ class Display {
     void this.#session.send({ kind: "resize", size: this.#terminal.size });
     const unsubscribe = this.#session.subscribe(() => this.#drawSoon());
     const ticking = setInterval(() => this.#tick(), tickMs);
-    const finish = (): void => this.#finish();
+    const finish = (): void => this.#ended.resolve();
     const onCrash = (): void => this.#note("Unexpected error; see the log.");
     for (const signal of stopSignals) process.on(signal, finish);
     process.on("uncaughtExceptionMonitor", onCrash);
     try {
       this.#draw();
       void loadWidths().then(() => this.#drawSoon());
-      await this.#ended;
+      await this.#ended.promise;
     } finally {
       for (const signal of stopSignals) process.off(signal, finish);
       process.off("uncaughtExceptionMonitor", onCrash);
@@ -94,7 +93,7 @@ class Display {
     this.#drawnAt = performance.now();
     const snapshot = this.#snapshot();
     if (snapshot.state.isQuitting) {
-      this.#finish();
+      this.#ended.resolve();
       return;
     }
     this.#terminal.paint(drawFrame(snapshot, this.#hasColours));
@@ -173,7 +172,7 @@ class Display {
     try {
       work();
     } catch (error) {
-      this.#fail(error);
+      this.#ended.reject(error);
     }
   }
 }

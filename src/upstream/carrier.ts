@@ -1,5 +1,6 @@
 import type { Log } from "../base/log.ts";
 import type { Scope } from "../base/scope.ts";
+import { withResolvers } from "../base/timing.ts";
 import { createFallback } from "../client/fallback.ts";
 import { type Headers, HttpChannel, type HttpOptions } from "../client/http.ts";
 import { openSsePair, openWebSocket } from "../client/remote.ts";
@@ -104,10 +105,7 @@ const openers: Readonly<
  * on stdio, instead of closing the connection for all calls.
  */
 function watch(channel: Channel, { messageBytesMax }: Limits): Carrier {
-  let onEnd = (_reason: string): void => {};
-  const ended = new Promise<string>((resolve) => {
-    onEnd = resolve;
-  });
+  const ended = withResolvers<string>();
   const watched: Channel = {
     start: (receiver) =>
       channel.start({
@@ -118,7 +116,7 @@ function watch(channel: Channel, { messageBytesMax }: Limits): Carrier {
         },
         closed: () => {
           receiver.closed();
-          onEnd("the connection closed");
+          ended.resolve("the connection closed");
         },
       }),
     send: (frame, message) => channel.send(frame, message),
@@ -130,5 +128,10 @@ function watch(channel: Channel, { messageBytesMax }: Limits): Carrier {
     resume: () => channel.resume(),
     close: (options) => channel.close(options),
   };
-  return { channel: watched, ended, evidence: () => [], stop: () => channel.close() };
+  return {
+    channel: watched,
+    ended: ended.promise,
+    evidence: () => [],
+    stop: () => channel.close(),
+  };
 }

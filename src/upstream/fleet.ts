@@ -1,15 +1,12 @@
 import { HallError } from "../base/errors.ts";
 import { hashOf } from "../base/json.ts";
-import type { Log, Secrets } from "../base/log.ts";
 import { createInOrder, createSlots } from "../base/one-at-a-time.ts";
 import { openSecretStore, type SecretStore } from "../base/secret-store.ts";
 import { findNear } from "../base/text.ts";
-import type { ConfiguredServers } from "../config/configured-servers.ts";
+import type { ConfiguredServers, ServerDifferences } from "../config/configured-servers.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { Toolkit } from "../tool.ts";
 import type { InstalledPackage } from "../trust/review.ts";
-import type { Limits } from "../wire/channel.ts";
-import type { OpenCarrier } from "./carrier.ts";
 import { createGuard } from "./guard.ts";
 import { loginTarget } from "./issuer.ts";
 import type { Lock } from "./lock.ts";
@@ -47,21 +44,18 @@ export interface OwnChange {
   readonly secret?: string;
 }
 
-export interface FleetChange {
+export interface FleetChange extends ServerDifferences {
   readonly servers: ConfiguredServers;
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-  readonly changed: readonly string[];
 }
 
-export interface FleetOptions {
-  readonly limits: Limits;
-  readonly log: Log;
+/** What each server gets as it is. `secrets` also receives tokens, so that logs hide them. */
+type SharedOptions = Pick<
+  UpstreamOptions,
+  "limits" | "log" | "openCarrier" | "secrets" | "holdsChanged" | "sandbox" | "changed"
+>;
+
+export interface FleetOptions extends SharedOptions {
   readonly lock: Lock;
-  /** How servers are reached. Default: processes and network connections. */
-  readonly openCarrier?: OpenCarrier | undefined;
-  /** Receives tokens, so that they are redacted in logs. */
-  readonly secrets?: Secrets | undefined;
   /** Folder of the tokens. Default: in the user's data folder. */
   readonly tokenFolder?: string | undefined;
   /** Logins that several halls share, instead of that folder. */
@@ -70,14 +64,8 @@ export interface FleetOptions {
   ownPage?(): string | undefined;
   /** Where people's own secrets are kept. Default: the user's. */
   readonly secretStore?: SecretStore | undefined;
-  /** Refuse calls of tools that changed since they were listed. Default false. */
-  readonly holdsChanged?: boolean;
   /** Called for each line a server writes to stderr, and when it fails. */
   printed?(name: string, line: string): void;
-  /** How processes are confined. Default: not at all. */
-  readonly sandbox?: SandboxPolicy | undefined;
-  /** Called when the state of a server changes. */
-  changed?(): void;
   /** Why a server may not be started; undefined if it may. Default: all may. */
   mayStart?(name: string, source: string, installed?: InstalledPackage): string | undefined;
   /** Servers that may start to be listed for the first time, not only for a call. Default: all. */
@@ -119,22 +107,16 @@ export function createFleet(options: FleetOptions): Fleet {
     other: Partial<UpstreamOptions> = {},
   ): Upstream {
     return createUpstream(name, config, {
-      limits: options.limits,
-      log: options.log,
+      ...options,
       guard,
       slots,
-      openCarrier: options.openCarrier,
-      secrets: options.secrets,
-      sandbox: options.sandbox,
       discovers: options.mayDiscover?.({ id: name, prefix: config.prefix }) ?? true,
       locked: options.lock.servers[name],
       authorizer: createAuthorizer(name, config),
       authorizerOf: (person) => createAuthorizer(name, config, person),
       configOf: (person) => configOf(config, person),
-      ownPage: { url: () => options.ownPage?.(), stateOf: (person) => stateOf(config, person) },
-      holdsChanged: options.holdsChanged ?? false,
+      ownLogin: { url: () => options.ownPage?.(), stateOf: (person) => stateOf(config, person) },
       printed: (line) => options.printed?.(name, line),
-      changed: () => options.changed?.(),
       mayStart: (source, installed) => options.mayStart?.(name, source, installed),
       ...other,
     });

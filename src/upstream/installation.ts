@@ -9,6 +9,7 @@ import { hashOf, isObject, type JsonObject } from "../base/json.ts";
 import type { Slots } from "../base/one-at-a-time.ts";
 import type { Scope } from "../base/scope.ts";
 import type { InstalledPackage } from "../trust/review.ts";
+import type { CarrierOptions } from "./carrier.ts";
 import type { ProgramRun } from "./gate.ts";
 import { readInstallation, readInstallerLog, startInstaller } from "./installer.ts";
 import type { Launch, Manager } from "./launcher.ts";
@@ -27,14 +28,10 @@ export interface Installing {
   changed(isInstalling: boolean): void;
 }
 
-export interface InstallOptions {
+/** `box` confines the installation, too. */
+export interface InstallOptions
+  extends Pick<CarrierOptions, "installing" | "printed" | "checkPackage" | "box"> {
   readonly scope: Scope;
-  readonly installing?: Installing | undefined;
-  readonly printed?: ((line: string) => void) | undefined;
-  /** Throws if the package may not run. */
-  checkPackage?(installed: InstalledPackage): void;
-  /** Its installation is confined, too. */
-  readonly box?: BoxPlan | undefined;
 }
 
 /** Installs the package where needed and returns its program. The clock of the start is paused meanwhile. */

@@ -106,7 +106,7 @@ function parseWords(words: readonly string[], launcher: string): Words {
       );
     }
   }
-  throw new Error(`${launcher} is given no package`);
+  throw new Error(`${launcher} names no package`);
 }
 
 /** A file or folder instead of a package of a registry. */

@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import type { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
 import type { CallContext, Caller } from "../tool.ts";
-import { OwnPage, type OwnPageOptions } from "./own-page.ts";
+import { OwnLogin, type OwnLoginOptions } from "./own-login.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 /**
@@ -16,17 +16,17 @@ export class Lines {
   readonly #lines: Line[];
   /** Those of people with a login or secrets of their own, the longest unused first. */
   readonly #people = new Map<string, Line>();
-  readonly #ownPage: OwnPage | undefined;
+  readonly #ownLogin: OwnLogin | undefined;
   #asks = false;
   #isModernOnly = false;
 
   constructor(options: LinesOptions) {
     this.#options = options;
     this.#lines = [new Line(options.main, false)];
-    const { name: server, isPersonal, ownPage } = options;
-    if (isPersonal && ownPage)
-      this.#ownPage = new OwnPage({
-        ...ownPage,
+    const { name: server, isPersonal, ownLogin } = options;
+    if (isPersonal && ownLogin)
+      this.#ownLogin = new OwnLogin({
+        ...ownLogin,
         server,
         restart: (person) => this.restart(person),
       });
@@ -47,7 +47,7 @@ export class Lines {
     const user = this.#options.isPersonal ? caller?.person?.user : undefined;
     if (caller && user !== undefined) {
       const use = (): Promise<T> => this.#useOwn(user, caller, scope, work);
-      return this.#ownPage?.run(context, use) ?? use();
+      return this.#ownLogin?.run(context, use) ?? use();
     }
     const isLegacy =
       caller?.isLasting === true && !this.#isModernOnly && this.#options.isSplitByEra();
@@ -180,7 +180,7 @@ export interface LinesOptions {
   /** True if each person has a login or secrets of their own. */
   readonly isPersonal: boolean;
   /** The page for people who lack one of them. */
-  readonly ownPage?: Pick<OwnPageOptions, "url" | "stateOf"> | undefined;
+  readonly ownLogin?: Pick<OwnLoginOptions, "url" | "stateOf"> | undefined;
   create(isLegacy: boolean, person?: string): Supervisor;
 }
 

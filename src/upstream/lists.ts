@@ -1,6 +1,7 @@
 import { HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
+import { escapePattern } from "../base/text.ts";
 import type { ServerConnection } from "../client/connection.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { ListKind, Prompt, Resource, Tool } from "../tool.ts";
@@ -170,7 +171,7 @@ async function readPages(
     if (seen.has(cursor)) break;
     seen.add(cursor);
   }
-  warn(`${method} does not end; using the first ${items.length} items`);
+  warn(`${method} has too many pages; using the first ${items.length} items`);
   return items;
 }
 
@@ -204,12 +205,7 @@ export function disabledTool(fullName: string): HallError {
 }
 
 export function globToExpression(glob: string): RegExp {
-  return new RegExp(
-    `^${glob
-      .split("*")
-      .map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"))
-      .join("[^]*")}$`,
-  );
+  return new RegExp(`^${glob.split("*").map(escapePattern).join("[^]*")}$`);
 }
 
 /** True if a URI can come from a template: its fixed parts appear in order. */

@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { HallError } from "../base/errors.ts";
+import { withResolvers } from "../base/timing.ts";
 
 /** The page on this machine that the issuer redirects the browser to. It answers once and closes. */
 export interface RedirectPage extends AsyncDisposable {
@@ -24,12 +25,7 @@ export async function openRedirectPage({
   state,
   timeoutMs,
 }: RedirectOptions): Promise<RedirectPage> {
-  let settle = (_parameters: URLSearchParams): void => {};
-  let fail = (_error: HallError): void => {};
-  const answer = new Promise<URLSearchParams>((resolve, reject) => {
-    settle = resolve;
-    fail = reject;
-  });
+  const { promise: answer, resolve, reject } = withResolvers<URLSearchParams>();
   // Avoid an unhandled rejection if the login fails before it is awaited.
   answer.catch(() => {});
   const server = createServer((request, response) => {
@@ -45,11 +41,11 @@ export async function openRedirectPage({
     response.end(isExpected ? "Login complete. You can close this page.\n" : "Not found.\n");
     if (!isExpected) return;
     server.close();
-    settle(searchParams);
+    resolve(searchParams);
   });
   await listen(server, port);
   const timer = setTimeout(
-    () => fail(new HallError("TIMEOUT", `no login within ${timeoutMs / 60_000} min`)),
+    () => reject(new HallError("TIMEOUT", `no login within ${timeoutMs / 60_000} min`)),
     timeoutMs,
   );
   return {

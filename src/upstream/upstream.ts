@@ -29,7 +29,7 @@ import { Lines } from "./lines.ts";
 import { createToolFilter, disabledTool, matchesTemplate, type Offer } from "./lists.ts";
 import { handshakeOf, isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import type { Authorizer } from "./oauth.ts";
-import type { OwnPageOptions } from "./own-page.ts";
+import type { OwnLoginOptions } from "./own-login.ts";
 import type { SandboxPolicy } from "./sandbox/policy.ts";
 import { sourceOf } from "./source.ts";
 import { Starter } from "./starter.ts";
@@ -76,7 +76,7 @@ export interface UpstreamOptions {
   /** The entry with the person's own secrets. Throws DENIED if one is missing. */
   configOf?(person: string): Promise<ServerConfig>;
   /** The page for people who lack a login or secret of their own. */
-  readonly ownPage?: Pick<OwnPageOptions, "url" | "stateOf"> | undefined;
+  readonly ownLogin?: Pick<OwnLoginOptions, "url" | "stateOf"> | undefined;
   /** From an earlier discovery; ignored if the config changed since. */
   readonly locked?: LockedServer | undefined;
   /** Refuse calls of tools that changed since they were listed. Default false. */
@@ -173,7 +173,7 @@ class UpstreamServer implements Upstream {
       share: config.share ?? "auto",
       main: this.#supervisor,
       isPersonal: hasLogins || hasSecrets,
-      ownPage: options.ownPage,
+      ownLogin: options.ownLogin,
       // Other transports start a server of its own for each connection: all clients share its era.
       isSplitByEra: () => config.type === "http" && this.#handshake?.era === "modern",
       create: (isLegacy, person) =>

@@ -70,7 +70,7 @@ export function readDescription(text: string): Description {
     if (label?.heading === "stories") found.requirements.push(...sentencesOf(words));
   }
   found.stories.push(...splitStories(told));
-  // A description that only asks, such as "Can we have dark mode?", is a wish.
+  // A question alone, such as "Can we have dark mode?", is what the author wants.
   if (found.requirements.length === 0) found.requirements.push(...found.questions.splice(0));
   return { title: titleOf(title ?? found.requirements[0] ?? text), ...found };
 }

@@ -1,3 +1,4 @@
+import { escapePattern } from "../base/text.ts";
 import { bodyOf, bodyUnder, bulletsOf, type MarkdownSection, sectionsOf } from "./markdown.ts";
 
 /** A parsed spec.md: ours, one of spec-kit, or one written by hand. Missing parts are empty. */
@@ -97,8 +98,7 @@ export function markOf(question: string): string {
 
 /** Replaces the first mark with this question by an answer. */
 export function answerOpenQuestion(text: string, question: string, answer: string): string {
-  const escaped =
-    question === unspecified ? "" : `:\\s*${question.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}\\s*`;
+  const escaped = question === unspecified ? "" : `:\\s*${escapePattern(question)}\\s*`;
   return text.replace(new RegExp(`\\[NEEDS CLARIFICATION${escaped}\\]`), () => answer);
 }
 

@@ -3,9 +3,7 @@ import { appendFileSync, closeSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import type { Secrets } from "../base/log.ts";
 import { openProjectFile } from "../base/project-files.ts";
-import type { DocumentStore } from "../store/store.ts";
 import { type CallContext, type Progress, supportsForms } from "../tool.ts";
 import {
   checkInside,
@@ -19,6 +17,7 @@ import {
 import { type NewClaim, takeClaim } from "./claim.ts";
 import { timestampOf } from "./feature.ts";
 import type { StepName } from "./tool-list.ts";
+import type { WorkflowOptions } from "./workflow.ts";
 import type { ModelWriter } from "./writer.ts";
 
 /** One step of the workflow. Throws HallError; files written before the failure stay. */
@@ -121,18 +120,11 @@ export function stringsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-export interface StepRunOptions {
-  readonly place: FeaturePlace;
+export interface StepRunOptions
+  extends Pick<StepInput, "place" | "args" | "context">,
+    Required<Pick<WorkflowOptions, "folder" | "claims" | "now">>,
+    Pick<WorkflowOptions, "documents" | "secrets"> {
   readonly step: StepName;
-  readonly args: JsonObject;
-  readonly context: CallContext;
-  /** The hall's folder. */
-  readonly folder: string;
-  /** The folder of claims. */
-  readonly claims: string;
-  readonly documents?: DocumentStore | undefined;
-  readonly secrets?: Secrets | undefined;
-  readonly now: () => Date;
 }
 
 const rowDays = 30;

@@ -4,7 +4,7 @@ import { readInside } from "./artefacts.ts";
 import { readConstitution } from "./constitution.ts";
 import { checkTasks, tasksTemplate } from "./forms.ts";
 import { describeWork, markReported, nextBatch } from "./implement.ts";
-import { type OpenPoint, openPointsOf } from "./plan-draft.ts";
+import { type OpenPoint, openPointsOf, type PlanInput } from "./plan-draft.ts";
 import { type Item, parseSpec, type Spec, type Story } from "./spec.ts";
 import {
   folderOf,
@@ -73,11 +73,7 @@ async function findTestWish({ args, place }: StepInput, spec: Spec): Promise<str
   return principle && `by the constitution (${principle.name})`;
 }
 
-interface TasksInput {
-  readonly spec: Spec;
-  readonly survey: Survey;
-  /** The feature's folder in the project. */
-  readonly folder: string;
+interface TasksInput extends Pick<PlanInput, "spec" | "survey" | "folder"> {
   /** Documents the tasks are made from. */
   readonly documents: readonly string[];
   readonly openPoints: readonly OpenPoint[];

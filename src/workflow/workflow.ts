@@ -263,7 +263,8 @@ class Workflow implements Toolkit {
   }
 }
 
-interface FeatureStatus extends Feature {
+/** A feature in the result of `speckit.status`. */
+export interface FeatureStatus extends Feature {
   readonly isActive: boolean;
   readonly run?: Pick<Claim, "step" | "startedAt" | "arguments"> & {
     readonly id: string;

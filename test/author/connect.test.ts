@@ -69,6 +69,6 @@ test("a request that is silent for too long fails with a timeout", async () => {
   );
   await expect(client.listTools()).rejects.toMatchObject({
     code: "TIMEOUT",
-    message: "tools/list: no sign of life for 0.05 s",
+    message: "tools/list: no message for 0.05 s",
   });
 });

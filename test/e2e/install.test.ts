@@ -206,7 +206,7 @@ describe("guildhall install", () => {
     ]);
     expect(await refused("install", "cursor", "--user", "--project")).toEqual([
       2,
-      expect.stringContaining("exclude each other"),
+      expect.stringContaining("cannot be combined"),
     ]);
     expect(await refused("install", "windsurf", "--project")).toEqual([
       2,

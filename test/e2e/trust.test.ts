@@ -117,11 +117,11 @@ test.concurrent("after a held change, diff shows it without a hall; status in a 
   const { stdout } = await project.run("diff");
   expect(stdout).toContain("look changed");
   expect(stdout).toContain("+ Something else.");
-  expect((await project.run("groups", "list")).stdout).not.toContain("not used before a review");
+  expect((await project.run("groups", "list")).stdout).not.toContain("not used until reviewed");
   const [agent = ""] = readdirSync(join(project.folder, ".guildhall/agents"));
   appendFileSync(join(project.folder, ".guildhall/agents", agent), "More.\n");
   expect((await project.run("groups", "list")).stdout).toMatch(
-    /note: \w+: not used before a review/,
+    /note: \w+: not used until reviewed/,
   );
 });
 

@@ -78,7 +78,7 @@ describe.each(["legacy", "modern"] as const)("in the %s era", (era) => {
       isError: true,
       structuredContent: { toolName: "call_tool", error_type: "validation" },
     });
-    expect(JSON.stringify(result)).toContain("arguments of call_tool do not fit");
+    expect(JSON.stringify(result)).toContain("invalid arguments for call_tool");
   });
 
   test("progress is reported under the client's own token", async () => {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../src/base/json.ts";
 import { parseDocument } from "../../src/upstream/openapi/document.ts";
 import type { Api, ApiOptions, Operation } from "../../src/upstream/openapi/operation.ts";
-import { readApi } from "../../src/upstream/openapi/operations.ts";
+import { readApi } from "../../src/upstream/openapi/read-api.ts";
 
 /** OpenAPI documents for tests, read without the worker. */
 const baseUrl = "https://api.example.com/v1";

@@ -176,8 +176,8 @@ describe("a flood of sessions", () => {
   test("cannot fill the memory with clients' own descriptions", async () => {
     await using door = await openDoor({ toolkits: [] });
     const capabilities = { experimental: { x: "x".repeat(16 * 1024) } };
-    await expect(greet(door, { capabilities })).rejects.toThrow("more than 16 KB");
+    await expect(greet(door, { capabilities })).rejects.toThrow("the limit of 16 KB");
     const socket = await connectWebSocket(door);
-    await expect(socket.greet("2025-11-25", capabilities)).rejects.toThrow("more than 16 KB");
+    await expect(socket.greet("2025-11-25", capabilities)).rejects.toThrow("the limit of 16 KB");
   });
 });

@@ -126,7 +126,7 @@ describe("a prefix belongs to one toolkit", () => {
     await using hall = await startHall({ toolkits: [github] });
     const { registry } = hall.hall;
     await expect(registry.add(server("zzz", ["get_x"], { prefix: "GitHub" }))).rejects.toThrow(
-      'the prefix "GitHub" is already that of github',
+      'the prefix "GitHub" is already used by github',
     );
     expect(await answerOf(hall, "github.get_x")).toContain("answered by github");
   });

@@ -163,7 +163,7 @@ test("a call that is silent for too long times out, and the server is notified",
   expect(run.state).toMatchObject({
     kind: "timed out",
     failure: {
-      message: "speckit.tasks timed out: no sign of life for 1 s",
+      message: "speckit.tasks timed out: no message for 1 s",
       mayRetry: true,
     },
   });

@@ -28,7 +28,7 @@ const go = (screen: "run" | "tools" | "agents" | "servers" | "approvals"): TuiEv
 const toolOpen: View = { ...initialView, focus: { tools: "form" } };
 const failure = {
   kind: "timed out",
-  message: "speckit.plan timed out: no sign of life for 60 s",
+  message: "speckit.plan timed out: no message for 60 s",
   hint: "Retry, or raise mcp.timeout in the config.",
   mayRetry: true,
 } as const;

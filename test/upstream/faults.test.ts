@@ -502,7 +502,7 @@ describe.concurrent("a process that does too much", () => {
   test.each(["endless-pages", "repeated-cursor"])("has %s: listing ends", (words) =>
     beside(words, async ({ call, hall }) => {
       expect(said(await call("echo", { a: 1 }))).toBe('{"a":1}');
-      expect(hall.logged.join("")).toContain("tools/list does not end");
+      expect(hall.logged.join("")).toContain("tools/list has too many pages");
     }),
   );
 

@@ -66,8 +66,8 @@ test.each(["node server.js", "npm run start", "npm install", "npm"])(
 );
 
 test.each([
-  ["npx", "npx is given no package"],
-  ["npx -y --", "npx is given no package"],
+  ["npx", "npx names no package"],
+  ["npx -y --", "npx names no package"],
   ["npx -c ls", 'the option "-c" of npx is not supported'],
   ["npx --registry https://r.example a", 'write one with a value as "--registry=VALUE"'],
   ["npx .", '"." is a package of the project; set "command" to its program'],

@@ -22,7 +22,7 @@ test("a list of large pages that does not end is read as far as it may fill the 
     warn: (message) => void warnings.push(message),
   });
   expect(tools).toHaveLength(9);
-  expect(warnings).toEqual(["tools/list does not end; using the first 9 items"]);
+  expect(warnings).toEqual(["tools/list has too many pages; using the first 9 items"]);
 });
 
 test("of a tool that is listed twice the first is used, and the other tools are unaffected", async () => {

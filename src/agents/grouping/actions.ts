@@ -1,6 +1,7 @@
 // The action of a tool as a phrase, such as "merge pull requests", from its name if that begins
 // with a verb, else from the first sentence of its description.
 
+import type { ToolText } from "../../ranking/document.ts";
 import type { WordUsage } from "./usage.ts";
 
 const setOf = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
@@ -12,13 +13,11 @@ export interface ToolAction {
   readonly object: string;
 }
 
-export interface Doer {
-  readonly name: string;
-  readonly description?: string | undefined;
-}
-
 /** Phrases for a tool, best first; none if nothing reads well. */
-export function actionsOf({ name, description = "" }: Doer, usage: WordUsage): ToolAction[] {
+export function actionsOf(
+  { name, description = "" }: Pick<ToolText, "name" | "description">,
+  usage: WordUsage,
+): ToolAction[] {
   const sentence = readSentence(description);
   const found = [readName(name, sentence?.[0]), sentence].flatMap((words) =>
     words === undefined ? [] : (build(words, usage) ?? []),
@@ -87,7 +86,7 @@ function build([first = "", ...rest]: readonly string[], usage: WordUsage): Tool
     object.length === 0 ||
     object.length > wordsMax ||
     !object.every(isPlain) ||
-    object.every((word) => vague.has(word)) ||
+    object.every((word) => vagueNouns.has(word)) ||
     !endsInNoun(object.at(-1) as string)
   )
     return undefined;
@@ -167,7 +166,7 @@ const leading = setOf(
 const trailing = setOf(
   `info information detail details data id ids name names list lists result results by url all tool item items related contained nearby loaded exists to stats wrapper format formats as trending`,
 );
-export const vague = setOf(
+export const vagueNouns = setOf(
   `info information detail details data content contents id ids name names item items result results tool tools status value values back forward
   batch up down all it them object objects url urls thing things type types input output request requests response responses one ones parameters action actions`,
 );

@@ -1,14 +1,15 @@
 // The actions of a group in a few words: the phrases that together cover its tools best.
 
 import type { CorpusSnapshot } from "../../ranking/corpus.ts";
+import type { ToolText } from "../../ranking/document.ts";
 import { likenessOf, profileOfText, type TextProfile } from "../../ranking/likeness.ts";
 import type { Vectors } from "../../ranking/vectors.ts";
 import { wordsOf } from "../../ranking/words.ts";
-import { actionsOf, type Doer, type ToolAction } from "./actions.ts";
+import { actionsOf, type ToolAction } from "./actions.ts";
 import type { WordUsage } from "./usage.ts";
 
 /** A tool of a group. */
-export interface Member extends Doer {
+export interface Member extends Pick<ToolText, "name" | "description"> {
   readonly toolkit: string;
   readonly profile: TextProfile;
 }

@@ -8,10 +8,17 @@ import type { Vectors } from "../../ranking/vectors.ts";
 import { verbClassesOf } from "../../ranking/verbs.ts";
 import { splitRuns } from "../../ranking/words.ts";
 import { groupBy } from "../groups.ts";
-import { vague } from "./actions.ts";
+import { vagueNouns } from "./actions.ts";
 import { type Domain, domains, readServerName } from "./domains.ts";
-import { chooseActions, formatActions, joinWords, type Member, thin } from "./group-actions.ts";
-import { pluralOf, readUsage, uncounted, type WordUsage } from "./usage.ts";
+import {
+  type ActionOptions,
+  chooseActions,
+  formatActions,
+  joinWords,
+  type Member,
+  thin,
+} from "./group-actions.ts";
+import { pluralOf, readUsage, uncounted } from "./usage.ts";
 
 /** The documents of a group; an existing group has a name. */
 export interface Part {
@@ -235,7 +242,7 @@ function nounsOf({ name, toolkit }: Member): readonly string[] {
   });
   return words.flatMap((word, at) => {
     const next = words[at + 1] ?? "";
-    const isTopic = !vague.has(word) && readServerName(word)?.product === undefined;
+    const isTopic = !vagueNouns.has(word) && readServerName(word)?.product === undefined;
     if (word === "") return [];
     return [...(isTopic ? [word] : []), ...(next === "" ? [] : [`${word}_${next}`])];
   });
@@ -299,16 +306,10 @@ function shortId(id: string): string {
 /** A client reads up to ten descriptions, so they are short. */
 const charactersMax = { all: 350, toolkits: 90 };
 
-interface WritingParts {
-  readonly reading: CorpusSnapshot;
-  readonly vectors: Vectors | undefined;
-  readonly usage: WordUsage;
-}
-
 function describe(
   toolkits: readonly (readonly Member[])[],
   found: readonly Found[],
-  parts: WritingParts,
+  parts: Omit<ActionOptions, "charactersMax">,
 ): string {
   const ids = [...new Set(toolkits.map(([member]) => shortId(member?.toolkit ?? "")))].filter(
     (id) => id !== "",

@@ -137,7 +137,7 @@ function splitToolkit(
   total: number,
   snapshot: CorpusSnapshot,
 ): number[][] {
-  // Among very many tools whole toolkits rarely fill groups evenly.
+  // With very many tools, whole toolkits rarely fill groups evenly.
   if (isMany(total)) return splitDocuments(documents, Math.floor(sizeMax / 4), snapshot);
   const parts = Math.ceil(documents.length / sizeMax);
   return splitDocuments(

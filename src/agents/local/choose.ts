@@ -1,3 +1,4 @@
+import { escapePattern } from "../../base/text.ts";
 import { isDeprecated } from "../../ranking/document.ts";
 import { maskValues } from "../../ranking/values.ts";
 import { type VerbClass, verbClassesOf } from "../../ranking/verbs.ts";
@@ -210,8 +211,9 @@ function findName(
   tools: readonly ScoredTool[],
 ): TaskSpan | undefined {
   const find = (name: string, flags = ""): TaskSpan | undefined => {
-    const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    const match = new RegExp(String.raw`(?<![\w.])${escaped}(?!\w|\.\w)`, flags).exec(text);
+    const match = new RegExp(String.raw`(?<![\w.])${escapePattern(name)}(?!\w|\.\w)`, flags).exec(
+      text,
+    );
     return match ? { start: match.index, end: match.index + match[0].length } : undefined;
   };
   const full = find(fullName, "i") ?? find(safeNameOf(fullName), "i");

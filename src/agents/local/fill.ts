@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { escapePattern } from "../../base/text.ts";
 import { wordsOf } from "../../ranking/words.ts";
 import { parametersOf, type ToolParameter } from "./parameters.ts";
 import {
@@ -370,7 +371,6 @@ function onlyOf<Item>(items: readonly Item[]): Item | undefined {
 }
 
 const plainName = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
-const escapePattern = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 function findPair(
   parameter: ToolParameter,

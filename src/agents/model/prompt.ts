@@ -1,3 +1,5 @@
+// What a model reads in a run: the opening messages, the tools, and the results under handles such as `r1`.
+
 import type { LanguageModelV3FunctionTool, LanguageModelV3Message } from "@ai-sdk/provider";
 import { hashOf, type JsonObject, parseObject } from "../../base/json.ts";
 import { formatBytes } from "../../base/text.ts";

@@ -22,15 +22,11 @@ import { loadProject } from "../hall.ts";
 import { joinLines, paint, print, wrapProse } from "../print.ts";
 import { runBuild } from "./build.ts";
 
-interface AddOptions extends JsonOption {
+interface AddOptions extends JsonOption, Partial<ApiFlags> {
   readonly url?: string;
   readonly header?: readonly string[];
   readonly env?: readonly string[];
   readonly transport?: string;
-  readonly openapi?: string;
-  readonly baseUrl?: string;
-  readonly auth?: readonly string[];
-  readonly include?: readonly string[];
   readonly yes?: boolean;
   /** Where the command was typed. */
   readonly start: string;

@@ -49,7 +49,7 @@ export async function runGroupsList(options: JsonOption): Promise<void> {
     notes.push(`${strays.length} tools are in no file; run \`guildhall build\``);
   const waiting = listed.filter((group) => group.waiting).map(({ name }) => name);
   if (waiting.length > 0)
-    notes.push(`${waiting.join(", ")}: not used before a review; run \`guildhall verify\``);
+    notes.push(`${waiting.join(", ")}: not used until reviewed; run \`guildhall verify\``);
   for (const [name, tools] of unknown)
     notes.push(`${name} lists ${tools.join(", ")}, which no server provides`);
 

@@ -134,7 +134,7 @@ async function chooseAgent(
     return { agent: named, task: rest.join(" ") };
   }
   if (/^[\w-]+_agent$/.test(first))
-    throw new HallError("NOT_FOUND", `unknown agent "${first}" (known: ${agents.join(", ")})`);
+    throw new HallError("NOT_FOUND", `unknown agent "${first}" (expected: ${agents.join(", ")})`);
   const task = words.join(" ");
   const { votes } = await voteForGroups(client, task);
   // An agent whose tools do not fit says so itself, and its model may know better.

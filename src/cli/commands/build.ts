@@ -2,31 +2,24 @@ import type { AgentPlan, FileChange } from "../../agents/plan.ts";
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { formatBytes, plural } from "../../base/text.ts";
-import { type BuildReport, buildProject } from "../../hall/build.ts";
+import { type BuildOptions, type BuildReport, buildProject } from "../../hall/build.ts";
 import { summariseReview } from "../../hall/changes.ts";
 import type { AddReport } from "../../hall/config-edit.ts";
 import type { Discovery } from "../../hall/discover.ts";
-import { findClientsToInstall } from "../../hall/setup.ts";
+import { findClientsToInstall } from "../../hall/import/import-servers.ts";
 import { type Exposure, type ExposureChange, measureExposure } from "../../hall/shown-tools.ts";
-import type { JsonOption } from "../declaration.ts";
 import { loadProject, noteFaults } from "../hall.ts";
 import { reportDiscovery } from "../live.ts";
 import { diffTexts, joinLines, paint, print, table, wrapProse } from "../print.ts";
-import { openReviewer } from "../review.ts";
-import type { PersonAtTerminal } from "../terminal.ts";
+import { openReviewer, type ReviewerOptions } from "../review.ts";
 import { formatInstalls, formatStep } from "./install.ts";
 
-export interface BuildCommandOptions extends JsonOption {
-  readonly yes?: boolean;
-  readonly regroup?: boolean;
-  readonly planner?: string;
+export interface BuildCommandOptions
+  extends ReviewerOptions,
+    Pick<BuildOptions, "regroup" | "planner" | "dryRun"> {
   readonly strict?: boolean;
-  readonly dryRun?: boolean;
   /** The report of `add`, which ran before. */
   readonly added?: Omit<AddReport, "before" | "after">;
-  /** Servers that the person has just chosen, and who confirmed it. */
-  readonly chosen?: readonly string[];
-  readonly person?: PersonAtTerminal;
 }
 
 export async function runBuild(

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { isForPeople, readAdvice } from "../../base/advice.ts";
 import { HallError, messageOf } from "../../base/errors.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject, parseJson } from "../../base/json.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
 import { findNear } from "../../base/text.ts";
 import { readErrorCode, readNextStep } from "../../client/hall-error.ts";
@@ -135,12 +135,9 @@ function parseObject(text: string): JsonObject {
 
 function parseValue(text: string, schema: unknown): unknown {
   if (isObject(schema) && schema.type === "string") return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not JSON, so it is plain text.
-    return text;
-  }
+  const value = parseJson(text);
+  // Not JSON, so it is plain text.
+  return value === undefined ? text : value;
 }
 
 /** The content items meant for people. */

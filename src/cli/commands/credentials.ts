@@ -64,7 +64,7 @@ function refusePerson(server: string, { oauth }: RemoteServerConfig, person?: st
   if (person === undefined || oauth?.perPerson) return;
   throw new HallError(
     "INVALID_PARAMS",
-    `${server} has one login for all people, so --person is not possible`,
+    `${server} has one login for all people, so --person cannot be used`,
     {
       next: [{ do: "edit-config", field: `mcpServers.${server}.oauth.perPerson` }],
     },

@@ -5,9 +5,10 @@ import type { Findings, ImportedServer } from "../../hall/import/import.ts";
 import {
   type ImportOutcome,
   type ImportReport,
+  type ImportRequest,
   importServers,
   runsProjectFile,
-} from "../../hall/setup.ts";
+} from "../../hall/import/import-servers.ts";
 import { describeTarget } from "../../upstream/source.ts";
 import type { JsonOption } from "../declaration.ts";
 import { askList, type ListItem } from "../list.ts";
@@ -16,12 +17,8 @@ import { diffTexts, joinLines, paint, print, table, wrapProse } from "../print.t
 import { createPerson, isAttended } from "../terminal.ts";
 import { formatInstalls, formatStep } from "./install.ts";
 
-interface InitOptions extends JsonOption {
+interface InitOptions extends JsonOption, Pick<ImportRequest, "dryRun" | "force" | "all" | "from"> {
   readonly yes?: boolean;
-  readonly dryRun?: boolean;
-  readonly force?: boolean;
-  readonly all?: boolean;
-  readonly from?: readonly string[];
   /** False with --no-secrets. */
   readonly secrets?: boolean;
 }

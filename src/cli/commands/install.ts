@@ -6,7 +6,7 @@ import {
   type PreparedInstall,
   prepareInstall,
   prepareUninstall,
-} from "../../hall/setup.ts";
+} from "../../hall/install/prepare.ts";
 import type { JsonOption } from "../declaration.ts";
 import { diffTexts, paint, print } from "../print.ts";
 import { isAttended } from "../terminal.ts";
@@ -25,7 +25,7 @@ function requestOf(
   { user, project, move, localPath }: InstallOptions,
 ): InstallRequest {
   if (user && project)
-    throw new HallError("INVALID_PARAMS", "--user and --project exclude each other");
+    throw new HallError("INVALID_PARAMS", "--user and --project cannot be combined");
   const scope = user ? "user" : undefined;
   return { folder: process.cwd(), client, scope: project ? "project" : scope, move, localPath };
 }

@@ -50,31 +50,26 @@ const head = "calls errors p50 p95 p99 in out timeouts cancelled trend".split(" 
 const extra = ["trend", "cancelled", "timeouts", "in", "out", "p99"];
 
 function describe({ from, to, total, toolkits, tools, people }: Statistics): string {
+  const tableOf = (title: string, rows: readonly (readonly [string, Figures])[]): string => {
+    const written = rows.map(([name, figures]) => [name, ...cells(figures)]);
+    return table([title, ...head], written, { extra });
+  };
   return [
     paint("dim", `${formatTime(from ?? 0)} to ${formatTime(to ?? 0)}`),
-    "",
-    table(
-      ["tool", ...head],
-      [...tools.map((tool) => [tool.tool, ...cells(tool)]), ["all", ...cells(total)]],
-      { extra },
-    ),
-    "",
-    table(
-      ["toolkit", ...head],
-      toolkits.map((toolkit) => [toolkit.toolkit, ...cells(toolkit)]),
-      { extra },
+    tableOf("tool", [...tools.map((each) => [each.tool, each] as const), ["all", total]]),
+    tableOf(
+      "toolkit",
+      toolkits.map((each) => [each.toolkit, each]),
     ),
     ...(people
       ? [
-          "",
-          table(
-            ["person", ...head],
-            people.map((each) => [each.person, ...cells(each)]),
-            { extra },
+          tableOf(
+            "person",
+            people.map((each) => [each.person, each]),
           ),
         ]
       : []),
-  ].join("\n");
+  ].join("\n\n");
 }
 
 function cells(figures: Figures): readonly string[] {
@@ -135,13 +130,8 @@ export async function runMigrate(options: JsonOption & { readonly to?: string })
 const next =
   "The file is unchanged. Set store.url in your own config file to the database, then delete the file or keep it.";
 
-interface AuditOptions extends JsonOption {
-  readonly since?: number;
-  readonly tool?: string;
-  readonly outcome?: string;
-  readonly person?: string;
+interface AuditOptions extends JsonOption, Omit<CallFilter, "root" | "after"> {
   readonly export?: string;
-  readonly limit?: number;
 }
 
 /** Calls and decisions in the order they happened. */
@@ -178,7 +168,7 @@ const decisions =
 /** Refused calls, by whatever refused them. */
 const denied = ["DENIED", "APPROVAL_NEEDED", "blocked", "confined", "refused", "denied"];
 
-/** The words of the store that a word means. Throws INVALID_PARAMS. */
+/** The outcomes in the store that an outcome on the command line stands for. Throws INVALID_PARAMS. */
 function outcomesOf(word: string | undefined): readonly (string | undefined)[] {
   if (word === undefined) return [undefined];
   const lower = word.toLowerCase();

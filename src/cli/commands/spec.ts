@@ -6,7 +6,7 @@ import { visible, visibleLines } from "../../base/sanitize.ts";
 import { Scope } from "../../base/scope.ts";
 import { findNear } from "../../base/text.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
-import type { Feature } from "../../workflow/feature.ts";
+import type { FeatureStatus } from "../../workflow/workflow.ts";
 import { adviceWithoutHall, nextLine, stepCommand } from "../advice.ts";
 import { onStopSignals } from "../exit.ts";
 import { withHall } from "../hall.ts";
@@ -209,7 +209,7 @@ export async function runSpecStatus(
   });
 }
 
-function formatFeature(feature: SpecFeature): string {
+function formatFeature(feature: FeatureStatus): string {
   const { name, directory, phase, files, tasks, openQuestions, run } = feature;
   const lines = [paint("bold", visible(name)), visible(directory), formatPhase(phase)];
   if (tasks) lines.push(`tasks: ${tasks.done} of ${tasks.total} done`);
@@ -263,16 +263,6 @@ function show(
 interface SpecOptions {
   readonly feature?: string | undefined;
   readonly json?: boolean | undefined;
-}
-
-interface SpecFeature extends Feature {
-  readonly isActive: boolean;
-  readonly run?: {
-    readonly id: string;
-    readonly step: string;
-    readonly isAtWork: boolean;
-    readonly arguments: JsonObject;
-  };
 }
 
 /** The structured result of a step. */
@@ -330,13 +320,13 @@ class SpecSession {
     return { ...structured, step, state: String(state), next: readAdvice(structured.next), text };
   }
 
-  async features(): Promise<readonly SpecFeature[]> {
+  async features(): Promise<readonly FeatureStatus[]> {
     const { structured } = await this.#call("status", {});
-    return structured.features as readonly SpecFeature[];
+    return structured.features as readonly FeatureStatus[];
   }
 
   /** By name, number or folder; without one, the active feature. Throws NOT_FOUND. */
-  async find(wanted: string | undefined): Promise<SpecFeature> {
+  async find(wanted: string | undefined): Promise<FeatureStatus> {
     const features = await this.features();
     const chosen =
       wanted === undefined ? activeOf(features) : features.find((one) => matches(one, wanted));
@@ -406,12 +396,12 @@ function withExpected(message: string, known: readonly string[]): string {
   return known.length > 0 ? `${message} (expected: ${known.join(", ")})` : message;
 }
 
-function activeOf(features: readonly SpecFeature[]): SpecFeature | undefined {
+function activeOf(features: readonly FeatureStatus[]): FeatureStatus | undefined {
   const active = features.find(({ isActive }) => isActive);
   return active ?? (features.length === 1 ? features[0] : undefined);
 }
 
-function matches({ name, directory }: SpecFeature, wanted: string): boolean {
+function matches({ name, directory }: FeatureStatus, wanted: string): boolean {
   const path = wanted.replace(/[/\\]+$/, "");
   if (name === path || directory === path || name === basename(path)) return true;
   return /^\d+$/.test(wanted) && Number(/^(\d+)-/.exec(name)?.[1]) === Number(wanted);

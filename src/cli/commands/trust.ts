@@ -201,7 +201,7 @@ const effects: Readonly<Record<ApprovalAnswer, string>> = {
 function readAnswer(options: ApproveOptions): ApprovalAnswer {
   const given = (["always", "hall", "no"] as const).filter((answer) => options[answer]);
   if (given.length > 1)
-    throw new HallError("INVALID_PARAMS", `--${given.join(" and --")} exclude each other`, {
+    throw new HallError("INVALID_PARAMS", `--${given.join(" and --")} cannot be combined`, {
       hint: "Give one of them, or none to allow this call only.",
     });
   return given[0] ?? "once";

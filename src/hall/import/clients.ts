@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Path } from "../../config/error.ts";
 import { fieldAt } from "../../config/layer.ts";
+import { unknownName } from "../settings.ts";
 import type { ImportPlaces, PathTemplate } from "./document.ts";
 import {
   commonKeys,
@@ -407,4 +408,18 @@ function variableNames(list: unknown): string[] {
 
 function toVariable(name: string): readonly [string, string] {
   return [name, variable(name)];
+}
+
+/** A client by its id or the start of it. Throws NOT_FOUND. */
+export function getClient(id: string): ImportedClient {
+  const client =
+    clients.find((each) => each.id === id) ?? clients.find((each) => each.id.startsWith(`${id}-`));
+  if (client) return client;
+  const ids = clients.map((each) => each.id);
+  throw unknownName(
+    "client",
+    id,
+    ids,
+    "For another client, use one of the lines that `guildhall serve` prints.",
+  );
 }

@@ -97,7 +97,7 @@ function apiEntry(
 ): JsonObject {
   if (other !== undefined)
     throw new HallError("INVALID_PARAMS", "--openapi takes neither a command nor a url", {
-      hint: "The document says where the API is; --base-url names another place.",
+      hint: "The document names the API's address; use --base-url for another one.",
     });
   return {
     openapi,

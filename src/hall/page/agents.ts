@@ -79,7 +79,10 @@ export function agentArea({ hall, settings }: PageParts) {
       { name: "string", text: "string", seen: "string" },
       async ({ name, text, seen }, caller) => {
         if (text.length > textMax)
-          throw new HallError("TOO_LARGE", "the file of an agent has at most 200,000 characters");
+          throw new HallError(
+            "TOO_LARGE",
+            "the agent's file exceeds the limit of 200,000 characters",
+          );
         const folded = await readAgent(settings, name);
         const merged = mergeTexts(seen, text, folded.text);
         const saved = await save(settings, folded, merged.text);

@@ -12,6 +12,9 @@ export interface PageParts extends Pick<Project, "hall" | "followTrust"> {
   settings(): Promise<Settings>;
 }
 
+/** The name under which the page calls tools. */
+export const client = "Guildhall page";
+
 /** `read`: looks. `call`: calls tools. `admin`: decides and changes. */
 export type PageScope = "read" | "call" | "admin";
 

@@ -1,6 +1,6 @@
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { addServers, type ConfigEditOptions, editServer } from "../config-edit.ts";
+import { type AddReport, addServers, type ConfigEditOptions, editServer } from "../config-edit.ts";
 import { entryFrom, readPasted, splitWords } from "../import/pasted.ts";
 import { switchTools } from "../shown-tools.ts";
 import { deciderOf, method, type PageParts, shape } from "./area.ts";
@@ -20,17 +20,10 @@ export type ConfigChange =
   /** One tool by its full name. */
   | { readonly kind: "enable tool" | "disable tool"; readonly tool: string };
 
-export interface PlannedChange {
-  readonly file: string;
-  readonly before: string;
-  readonly after: string;
+export interface PlannedChange extends Omit<AddReport, "added"> {
   /** The servers that are added. */
   readonly servers: readonly string[];
   readonly notes: readonly string[];
-  /** Keys that become secrets of the project. */
-  readonly secrets: readonly string[];
-  /** Variables that have no value yet. */
-  readonly variables: readonly string[];
 }
 
 /** Changes of the config. A person sees what would be written, and writes exactly that. */
@@ -116,7 +109,7 @@ function entriesOf(change: Extract<ConfigChange, { kind: "add" }>) {
 function readText(change: object, field: string): string {
   const value = (change as JsonObject)[field];
   if (typeof value !== "string")
-    throw new HallError("INVALID_PARAMS", `"${field}" of a new server must be string`);
+    throw new HallError("INVALID_PARAMS", `"${field}" of a new server must be a string`);
   return value.trim();
 }
 

@@ -9,7 +9,15 @@ import { answerApproval, createHandlers } from "../admin-handlers.ts";
 import type { Project } from "../project.ts";
 import type { Settings } from "../settings.ts";
 import { agentArea } from "./agents.ts";
-import { checkFields, deciderOf, method, type PageMethod, type PageParts, shape } from "./area.ts";
+import {
+  checkFields,
+  client,
+  deciderOf,
+  method,
+  type PageMethod,
+  type PageParts,
+  shape,
+} from "./area.ts";
 import { configArea } from "./config.ts";
 import type { PageReads, PageSession } from "./contract.ts";
 import { createPageEvents } from "./events.ts";
@@ -26,7 +34,6 @@ import { toolArea } from "./tools.ts";
 import { createTraffic, type Traffic, trafficArea } from "./traffic.ts";
 
 const hourMs = 3_600_000;
-const client = "Guildhall page";
 
 /** Everything the page can see and do, over one hall. */
 export function createPageHost(

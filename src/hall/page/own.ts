@@ -10,7 +10,7 @@ import { beginLogin, finishLogin, type KeptLogin, login } from "../../upstream/l
 import { requireApproved } from "../discover.ts";
 import { openProjectSecrets, type ProjectSecrets } from "../secrets.ts";
 import { getServer } from "../settings.ts";
-import { method, type PageParts } from "./area.ts";
+import { client, method, type PageParts } from "./area.ts";
 
 export interface OwnServer {
   readonly name: string;
@@ -30,7 +30,6 @@ interface Pending {
 
 const loginMsMax = 300_000;
 const pendingMax = 1_000;
-const client = "Guildhall page";
 
 /** Where logins under way are kept: in this hall, or in the database for all. */
 export interface LoginPlace {
@@ -118,7 +117,7 @@ export function ownArea(parts: PageParts) {
   }
 
   return {
-    /** The servers that want a login or secrets of the person who asks. */
+    /** The servers that need a login or secrets of the person who asks. */
     own: method("call", {}, async (_none, { person }) => ({
       servers: person ? await describeOwn(parts, person) : [],
     })),
@@ -208,7 +207,7 @@ async function requireOwnLogin(
   const servers = person ? await describeOwn(parts, person) : [];
   const own = servers.find(({ name }) => name === server);
   if (!person || own === undefined || own.login === "none")
-    throw new HallError("DENIED", `"${server.slice(0, 100)}" does not use logins of single people`);
+    throw new HallError("DENIED", `people do not log in to "${server.slice(0, 100)}" themselves`);
   return person.user;
 }
 

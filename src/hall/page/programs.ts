@@ -59,7 +59,10 @@ export function programArea({ hall, folder, settings }: PageParts) {
     /** The tool is listed once a person approves it. Throws CONFLICT. */
     saveProgram: method("admin", programFields, async ({ language, act, ...program }, caller) => {
       if (language !== "lisp" && language !== "js")
-        throw new HallError("INVALID_PARAMS", `unknown language "${language}" (lisp or js)`);
+        throw new HallError(
+          "INVALID_PARAMS",
+          `unknown language "${language}" (expected: lisp, js)`,
+        );
       const mode = act ? "act" : "explore";
       const saved = await saveProgram(folder, { ...program, language, mode });
       const [subject, reason] = [saved.tool, `saved as ${saved.file} in the page`];

@@ -4,6 +4,7 @@ import { loginTarget } from "../../upstream/issuer.ts";
 import type { SandboxDenial } from "../../upstream/sandbox/denials.ts";
 import { adviseUnset } from "../../upstream/unusable.ts";
 import type { UpstreamState } from "../../upstream/upstream.ts";
+import type { UpstreamStatus } from "../admin-contract.ts";
 import { openProjectSecrets } from "../secrets.ts";
 import { readServerLogs } from "../server-logs.ts";
 import { getServer } from "../settings.ts";
@@ -11,19 +12,14 @@ import { type ListedServer, listServers } from "../status.ts";
 import { method, type PageParts } from "./area.ts";
 
 /** A configured server and what the hall knows of it. */
-export interface PageServer extends Omit<ListedServer, "tools" | "disabledTools"> {
+export interface PageServer
+  extends Omit<ListedServer, "tools">,
+    Pick<UpstreamStatus, "protocol" | "tools" | "calls" | "errors" | "lastError"> {
   readonly isRemote: boolean;
   /** Undefined if the hall does not have it: it is disabled. */
   readonly run: UpstreamState | undefined;
   /** As the server reports it. */
   readonly version: string | undefined;
-  readonly protocol: string | undefined;
-  readonly tools: number;
-  /** Names of tools that the config leaves out. */
-  readonly disabledTools: readonly string[];
-  readonly calls: number;
-  readonly errors: number;
-  readonly lastError: string | undefined;
   /** Variables of its entry that have no value. */
   readonly missing: readonly string[];
   readonly next: readonly Advice[];

@@ -9,7 +9,7 @@ import { isAllowed } from "../../server/rights.ts";
 import type { Outcome } from "../../tool.ts";
 import type { ToolTrust } from "../admin-contract.ts";
 import { describeTrust } from "../admin-handlers.ts";
-import { method, type PageParts } from "./area.ts";
+import { client, method, type PageParts } from "./area.ts";
 import type { PageQuestions } from "./questions.ts";
 
 export interface ToolLine
@@ -30,7 +30,6 @@ export interface FoundTool {
 }
 
 const descriptionMax = 300;
-const client = "Guildhall page";
 const callIds = createIds("page");
 
 /** The tools of the hall: the list, the search that models use, and calls from the page. */

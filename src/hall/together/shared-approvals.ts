@@ -26,10 +26,10 @@ export class SharedApprovals {
   readonly #published = new Set<string>();
   /** Keys of answers by the name of their row. */
   readonly #keys = new Map<string, string>();
+  #approvals: Approvals | undefined;
+  #changed = (): void => {};
   /** Set once the hall is there. */
-  approvals: Approvals | undefined;
   answerHere: (token: string, answer: ApprovalAnswer) => Promise<unknown> = async () => {};
-  changed: () => void = () => {};
 
   constructor(board: Board) {
     this.#board = board;
@@ -42,6 +42,12 @@ export class SharedApprovals {
       this.#board.put("answers", rowOf(key), JSON.stringify({ key, answer }), { ttlMs }),
     take: (key) => this.#board.take("answers", rowOf(key)),
   };
+
+  /** Connects the approvals of this hall. `changed` is called when those of another hall have changed. */
+  attach(approvals: Approvals, changed: () => void): void {
+    this.#approvals = approvals;
+    this.#changed = changed;
+  }
 
   /** The approvals that wait in other halls. */
   list(): readonly ShownApproval[] {
@@ -63,7 +69,7 @@ export class SharedApprovals {
 
   /** Publishes what began to wait here, and withdraws what does not wait any more. */
   publish(): void {
-    const pending = this.approvals?.pending() ?? [];
+    const pending = this.#approvals?.pending() ?? [];
     const tokens = new Set(pending.map(({ token }) => token));
     for (const token of [...this.#published].filter((known) => !tokens.has(known))) {
       this.#published.delete(token);
@@ -87,13 +93,13 @@ export class SharedApprovals {
     const found = text === undefined ? undefined : (JSON.parse(text) as Elsewhere);
     if (found && found.hall !== this.#board.hall) this.#elsewhere.set(token, found);
     else if (!this.#elsewhere.delete(token)) return;
-    this.changed();
+    this.#changed();
   }
 
   #onAnswer(row: string, text: string | undefined): void {
     const token = /^token (.+)$/.exec(row)?.[1];
     if (token !== undefined) {
-      const isHere = this.approvals?.pending().some((pending) => pending.token === token);
+      const isHere = this.#approvals?.pending().some((pending) => pending.token === token);
       // Not waited for: it may change the board itself.
       if (text !== undefined && isHere) void this.answerHere(token, text as ApprovalAnswer);
       return;
@@ -101,12 +107,12 @@ export class SharedApprovals {
     if (text === undefined) {
       const key = this.#keys.get(row);
       this.#keys.delete(row);
-      if (key !== undefined) this.approvals?.learn(key, undefined);
+      if (key !== undefined) this.#approvals?.learn(key, undefined);
       return;
     }
     const { key, answer } = JSON.parse(text);
     this.#keys.set(row, key);
-    this.approvals?.learn(key, answer);
+    this.#approvals?.learn(key, answer);
   }
 
   #isThere(hall: string): boolean {

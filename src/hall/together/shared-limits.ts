@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Allowance, Bucket, type OpenBucket, type RateBucket } from "../../gateway/limits.ts";
 import type { Board } from "../../store/shared/board.ts";
 
-/** Each hall takes this part of a second's tokens at once, so that all together go over the limit by little. */
+/** Each hall takes this part of a second's tokens at once, so that all together exceed the limit only a little. */
 const share = 1 / 50;
 /** A call does not wait longer for the database: after this time a hall knows that it is away. */
 const drawMsMax = 1_000;

@@ -6,16 +6,14 @@ import { parseFrame } from "../../wire/message.ts";
 import { isNotification } from "../methods.ts";
 import type { Server } from "../server.ts";
 import { readBody } from "./body.ts";
-import { type Identity, refuseChange } from "./guard.ts";
+import { refuseChange } from "./guard.ts";
+import type { HttpRequest } from "./mcp-endpoint.ts";
 import { quotaOf } from "./mcp-endpoint.ts";
 import { sendJson } from "./post.ts";
 import { notAllowed, type Refusal } from "./refusal.ts";
 
-export interface ApiRequest {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+export interface ApiRequest extends Omit<HttpRequest, "url" | "isPassedOn"> {
   readonly path: string;
-  readonly caller: Identity;
 }
 
 interface DialectMessage {

@@ -15,7 +15,6 @@ import { parseFrame } from "../../wire/message.ts";
 import { isNotification } from "../methods.ts";
 import { within } from "../rights.ts";
 import type { Server } from "../server.ts";
-import type { AccessTokens } from "./access-tokens.ts";
 import { serveApi } from "./api.ts";
 import { readBody } from "./body.ts";
 import {
@@ -50,23 +49,14 @@ export interface HttpListener {
   close(): Promise<void>;
 }
 
-export interface ListenerOptions extends Partial<EventStreamOptions> {
+export interface ListenerOptions extends GuardOptions, Partial<EventStreamOptions> {
   readonly server: Server;
   readonly log: Log;
   readonly version: string;
-  readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  readonly token: string;
   /** The body of `/metrics`; without it the route is not found. */
   metrics?(): string;
-  /** The owner of a named token. */
-  findOwner?: GuardOptions["findOwner"];
-  admit?: GuardOptions["admit"];
-  /** Checks other tokens; without it there are none. */
-  readonly accessTokens?: AccessTokens | undefined;
-  /** Where clients reach the hall, if it is not where it listens. */
-  readonly publicUrl?: string | undefined;
   /** The page of the hall; without it, a browser gets one that explains how to connect. */
   readonly page?: Omit<PageDoorOptions, "bodyBytesMax"> | undefined;
   /** Serves HTTPS with these files. */
@@ -77,8 +67,6 @@ export interface ListenerOptions extends Partial<EventStreamOptions> {
   readonly moves?: SharedMoves | undefined;
   /** Runs a call of a service that is attached here, for another hall. */
   run?: ((body: JsonObject, response: ServerResponse) => Promise<void>) | undefined;
-  /** Admit every program on this machine without a token. Default false. */
-  readonly open?: boolean | undefined;
   /** A legacy POST without an answer becomes an event stream after this long. Default 1,000. */
   readonly streamAfterMs?: number;
   /** A legacy POST stream is ended after this long, and the client resumes it. Default 300,000. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { Advice } from "../../base/advice.ts";
 import { type ErrorCode, errorTable, HallError, messageOf } from "../../base/errors.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { type JsonObject, parseObject } from "../../base/json.ts";
 import { createInOrder } from "../../base/one-at-a-time.ts";
 import { EventStream, type StreamEvent } from "../../net/event-stream.ts";
 import { isAllowed } from "../rights.ts";
@@ -220,12 +220,8 @@ export class PageDoor {
   ): Promise<{ readonly body: JsonObject } | { readonly refusal: Refusal }> {
     const bytes = await readBody(request, this.#options.bodyBytesMax);
     if (!Buffer.isBuffer(bytes)) return { refusal: bytes };
-    try {
-      const body: unknown = JSON.parse(bytes.toString("utf8"));
-      if (isObject(body)) return { body };
-    } catch {
-      // Answered below.
-    }
+    const body = parseObject(bytes.toString("utf8"));
+    if (body) return { body };
     return { refusal: { status: 400, code: "PARSE", message: "the body must be a JSON object" } };
   }
 }

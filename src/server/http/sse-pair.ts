@@ -4,16 +4,13 @@ import { EventStream, type EventStreamOptions } from "../../net/event-stream.ts"
 import type { Channel, Receiver } from "../../wire/channel.ts";
 import type { Message } from "../../wire/message.ts";
 import type { ClientConnection } from "../connection.ts";
-import type { Server } from "../server.ts";
 import { type Identity, isSameCaller } from "./guard.ts";
 import { accepts } from "./post.ts";
 import { invalidRequest, type Refusal, tooManyConnections } from "./refusal.ts";
+import type { SessionsOptions } from "./sessions.ts";
 
-export interface SsePairOptions extends EventStreamOptions {
-  readonly server: Server;
-  readonly countMax: number;
-  readonly hall?: string | undefined;
-}
+export type SsePairOptions = EventStreamOptions &
+  Pick<SessionsOptions, "server" | "countMax" | "hall">;
 
 /**
  * HTTP+SSE of 2024-11-05: one event stream to the client, one POST per message from it. The

@@ -175,7 +175,7 @@ function inflate(
     if (cause instanceof RangeError)
       throw new HallError(
         "TOO_LARGE",
-        `${name} inflates past the limit of ${Math.floor(maxOutputLength / 1024 / 1024)} MiB`,
+        `${name} exceeds the limit of ${Math.floor(maxOutputLength / 1024 / 1024)} MiB when decompressed`,
       );
     throw broken(`${name} cannot be inflated`, cause);
   }

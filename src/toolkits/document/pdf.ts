@@ -1,15 +1,14 @@
 import { constants, inflateSync } from "node:zlib";
 import { getDocumentProxy } from "unpdf";
 import { HallError, messageOf } from "../../base/errors.ts";
+import type { ParsedDocument } from "./parse.ts";
 
 /**
  * The text of a PDF, page by page. pdf.js inflates without a limit, and outside the heap that a worker's
  * limits cover. So all streams are inflated once beforehand to find bombs, and afterwards larger buffers
  * are refused.
  */
-export async function parsePdf(
-  bytes: Uint8Array,
-): Promise<{ text: string; title?: string | undefined; pages: number; cut?: string | undefined }> {
+export async function parsePdf(bytes: Uint8Array): Promise<Omit<ParsedDocument, "format">> {
   rejectBombs(bytes);
   const exceeded = limitBuffers(bytes.length);
   const pdf = await open(bytes);
@@ -142,7 +141,7 @@ function inflateBounded(packed: Buffer): Buffer {
 function bomb(bytes: number): HallError {
   return new HallError(
     "TOO_LARGE",
-    `the PDF inflates past the limit of ${Math.floor(bytes / 1024 / 1024)} MiB`,
+    `the PDF exceeds the limit of ${Math.floor(bytes / 1024 / 1024)} MiB when decompressed`,
   );
 }
 

@@ -33,7 +33,7 @@ export function isShownTo(
 export interface FindAnswerOptions extends AnswerParts {
   readonly task: string;
   readonly reader: NameReader;
-  readonly detail?: Detail;
+  readonly detail?: Detail | undefined;
   readonly signatures?: Signatures | undefined;
   /** Servers are still being discovered. */
   readonly isIncomplete?: boolean;

@@ -1,14 +1,13 @@
 import { HallError } from "../../base/errors.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject, parseObject } from "../../base/json.ts";
 import { createOwnToolkit, type OwnToolkit } from "../../registry/own.ts";
 import type { Tool } from "../../tool.ts";
 import {
   type AnswerParts,
   answerFinding,
   createToldNotes,
-  type Detail,
+  type FindAnswerOptions,
   isShownTo,
-  type Signatures,
 } from "./answer.ts";
 import type { Finder } from "./finder.ts";
 
@@ -81,11 +80,8 @@ export function createFindToolkit(finder: Finder, parts: AnswerParts): OwnToolki
         return context.call(name, inner);
       }
       const { task, limit, detail, signatures } = args as unknown as {
-        task: string;
-        limit: number;
-        detail: Detail;
-        signatures?: Signatures;
-      };
+        readonly limit: number;
+      } & Pick<FindAnswerOptions, "task" | "detail" | "signatures">;
       const isIncomplete = await waitForLists(parts, context.scope.signal);
       const finding = await finder.find(task, { limit, among: isShownTo(parts, context) });
       return answerFinding(finding, {
@@ -124,23 +120,14 @@ export function readToolCall(args: JsonObject): {
   const { name, arguments: given = {} } = args;
   if (typeof name !== "string" || name === "") throw unfit("name must be the name of a tool");
   if (name === callTool.name) throw unfit("name must be another tool than call_tool");
-  const inner = typeof given === "string" ? parseObject(given) : given;
+  // Some models write the arguments as JSON text.
+  const inner = typeof given === "string" ? parseObject(given || "{}") : given;
   if (!isObject(inner)) throw unfit("arguments must be an object");
   return { name, args: inner };
 }
 
-/** Some models write the arguments as JSON text. */
-function parseObject(text: string): unknown {
-  try {
-    return JSON.parse(text === "" ? "{}" : text);
-  } catch {
-    // Not JSON: the caller of this function reports that an object is expected.
-    return undefined;
-  }
-}
-
 function unfit(problem: string): HallError {
-  return new HallError("VALIDATION", `the arguments of call_tool do not fit: ${problem}`, {
+  return new HallError("VALIDATION", `invalid arguments for call_tool: ${problem}`, {
     hint: 'Write {"name": "…", "arguments": {…}}; find_tools shows the name and the signature.',
   });
 }

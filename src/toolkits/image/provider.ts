@@ -5,7 +5,7 @@
  */
 import type { Advice } from "../../base/advice.ts";
 import { type ErrorCode, HallError } from "../../base/errors.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject, parseJson } from "../../base/json.ts";
 import type { Scope } from "../../base/scope.ts";
 import { createDialler, type DialInit, explain, readAll } from "../../net/dial.ts";
 import { kindOfHost } from "../../net/host.ts";
@@ -227,13 +227,4 @@ function malformed({ origin }: URL, problem: string): HallError {
   return new HallError("BAD_ANSWER", `image provider ${origin}: ${problem}`, {
     hint: "Check that images.url points to OpenAI's images API.",
   });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The caller reports what is missing.
-    return undefined;
-  }
 }

@@ -83,42 +83,45 @@ Definitions last as long as the session.`,
   facts: factsOf("js"),
 };
 
-const listDefinitions: Tool = {
-  name: "list-definitions",
-  title: "List definitions",
-  description: "Lists the definitions of a session.",
-  inputSchema: {
-    type: "object",
-    properties: {
-      session,
-      language,
-      type: { type: "string", enum: definitionTypes, default: "all" },
-    },
-    additionalProperties: false,
-  },
-  annotations: { readOnlyHint: true, openWorldHint: false },
-};
-
-const resetSession: Tool = {
-  name: "reset-session",
-  title: "Reset a session",
-  description: "Removes all definitions of a session; its handle and limits stay.",
-  inputSchema: {
-    type: "object",
-    properties: { session, language },
-    additionalProperties: false,
-  },
+/** The companions look at a session or change it, and nothing outside of it. */
+const companion = (
+  text: Pick<Tool, "name" | "title" | "description">,
+  properties: JsonObject,
+  required: { readonly required?: readonly string[] } = {},
+): Tool => ({
+  ...text,
+  inputSchema: { type: "object", properties, ...required, additionalProperties: false },
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-};
+});
 
-const configureLimits: Tool = {
-  name: "configure-limits",
-  title: "Configure limits",
-  description:
-    "Sets the limits of a session and returns them; without arguments only returns them.",
-  inputSchema: {
-    type: "object",
-    properties: {
+const companions: readonly Tool[] = [
+  {
+    ...companion(
+      {
+        name: "list-definitions",
+        title: "List definitions",
+        description: "Lists the definitions of a session.",
+      },
+      { session, language, type: { type: "string", enum: definitionTypes, default: "all" } },
+    ),
+    annotations: { readOnlyHint: true, openWorldHint: false },
+  },
+  companion(
+    {
+      name: "reset-session",
+      title: "Reset a session",
+      description: "Removes all definitions of a session; its handle and limits stay.",
+    },
+    { session, language },
+  ),
+  companion(
+    {
+      name: "configure-limits",
+      title: "Configure limits",
+      description:
+        "Sets the limits of a session and returns them; without arguments only returns them.",
+    },
+    {
       session,
       language,
       timeout: {
@@ -146,46 +149,28 @@ const configureLimits: Tool = {
         description: "Function calls and loop iterations per evaluation.",
       },
     },
-    additionalProperties: false,
-  },
-  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-};
-
-const validateSyntax: Tool = {
-  name: "validate-syntax",
-  title: "Validate syntax",
-  description:
-    "Parses code without running it; returns the number of forms or the position of the error, such as an unclosed parenthesis.",
-  inputSchema: {
-    type: "object",
-    properties: { code: { type: "string", maxLength: 1_000_000 }, language },
-    required: ["code"],
-    additionalProperties: false,
-  },
-  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-};
-
-const describeLastError: Tool = {
-  name: "describe-last-error",
-  title: "Describe the last error",
-  description: "Returns the last error of a session with its full backtrace and restarts.",
-  inputSchema: {
-    type: "object",
-    properties: { session, language },
-    additionalProperties: false,
-  },
-  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-};
-
-const evaluatorTools: readonly Tool[] = [
-  evaluateLisp,
-  evaluateJs,
-  listDefinitions,
-  resetSession,
-  configureLimits,
-  validateSyntax,
-  describeLastError,
+  ),
+  companion(
+    {
+      name: "validate-syntax",
+      title: "Validate syntax",
+      description:
+        "Parses code without running it; returns the number of forms or the position of the error, such as an unclosed parenthesis.",
+    },
+    { code: { type: "string", maxLength: 1_000_000 }, language },
+    { required: ["code"] },
+  ),
+  companion(
+    {
+      name: "describe-last-error",
+      title: "Describe the last error",
+      description: "Returns the last error of a session with its full backtrace and restarts.",
+    },
+    { session, language },
+  ),
 ];
+
+const evaluatorTools: readonly Tool[] = [evaluateLisp, evaluateJs, ...companions];
 
 /** The evaluator is loaded on the first call. */
 export interface ProgramTools {

@@ -1,5 +1,5 @@
 import { HallError, messageOf } from "../../base/errors.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject, parseObject } from "../../base/json.ts";
 import type { Scope } from "../../base/scope.ts";
 import { createDialler, type Dialler, explain, readAll, refusal } from "../../net/dial.ts";
 import { wordsOf } from "../../ranking/words.ts";
@@ -132,14 +132,10 @@ async function fetchReply(
 }
 
 function parseRows(engine: WebEngine, bytes: Buffer): readonly unknown[] {
-  try {
-    const reply: unknown = JSON.parse(bytes.toString("utf8"));
-    const rows = isObject(reply) ? engine.rows(reply) : undefined;
-    // Some engines omit the list if nothing was found.
-    if (Array.isArray(rows) || (isObject(reply) && rows === undefined)) return rows ?? [];
-  } catch {
-    // Reported below.
-  }
+  const reply = parseObject(bytes.toString("utf8"));
+  // Some engines omit the list if nothing was found.
+  const rows = reply && (engine.rows(reply) ?? []);
+  if (Array.isArray(rows)) return rows;
   throw new HallError("BAD_ANSWER", `${engine.name} sent no JSON results`, {
     hint: engine.refusalHint,
   });
@@ -313,7 +309,7 @@ export interface SearchQuery {
 
 export interface SearchAnswer {
   readonly results: readonly SearchResult[];
-  /** A remark for the reader, such as "still being indexed". */
+  /** A remark for the reader, such as which feeds were searched. */
   readonly note?: string | undefined;
 }
 

@@ -18,13 +18,10 @@ export interface PolicyFile {
   readonly problem?: string | undefined;
 }
 
-export interface Policy {
+export interface Policy extends Omit<PolicyFile, "problem"> {
   /** Its `@id`, else `file.cedar:line`; of a project's policy with `project/` before it. */
   readonly name: string;
-  readonly file: string;
   readonly line: number;
-  readonly isProject: boolean;
-  readonly text: string;
   readonly effect: PolicyJson["effect"];
   readonly scope: Pick<PolicyJson, "principal" | "action" | "resource">;
   readonly conditions: Conditions;

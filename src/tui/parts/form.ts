@@ -1,6 +1,6 @@
 import type { Editing } from "../editing.ts";
 import type { Intention } from "../events.ts";
-import { type Form, type FormField, problemOf, textOf } from "../form.ts";
+import { expectedValue, type Form, type FormField, problemOf, textOf } from "../form.ts";
 import { bindingsFrom, cursorOf, type KeyAction, type KeyBinding, on, type View } from "../view.ts";
 import { hangingLines, type ScreenLine, type TextSpan, textLine } from "./line.ts";
 import { firstShown } from "./table.ts";
@@ -129,7 +129,7 @@ function fieldLines(
       ...choiceLines(field, { title, text, columns, isFocused: view !== undefined }),
       ...below,
     ];
-  const placeholder = placeholderOf(field);
+  const placeholder = expectedValue(field);
   const layout = { label: title, view, columns, rows: fieldRowsMax, placeholder };
   return [...textFieldLines({ id: `${id} ${field.name}`, text }, layout), ...below];
 }
@@ -171,23 +171,6 @@ function choiceRows(title: string, isChosen: boolean, columns: number): readonly
   const sign = { text: isChosen ? "    ● " : "    ○ " };
   const role = isChosen ? "selected" : "plain";
   return hangingLines(sign, { text: title, role }, columns - 2);
-}
-
-function placeholderOf({ kind, choices }: FormField): string {
-  switch (kind) {
-    case "number":
-      return "a number";
-    case "integer":
-      return "a whole number";
-    case "list":
-      return "one per line (Alt-Enter)";
-    case "choices":
-      return `some of: ${choices.map(({ title }) => title).join(", ")}`;
-    case "json":
-      return "JSON";
-    default:
-      return "";
-  }
 }
 
 export interface TextFieldOptions {

@@ -1,5 +1,5 @@
 import { HallError, messageOf } from "../../base/errors.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject, parseObject } from "../../base/json.ts";
 
 /** An OpenAPI document whose references are followed on demand, within the document only. */
 export interface OpenApiDocument {
@@ -52,13 +52,9 @@ export async function parseDocument(text: string): Promise<OpenApiDocument> {
 }
 
 async function parse(text: string): Promise<unknown> {
-  if (/^\s*\{/.test(text)) {
-    try {
-      return JSON.parse(text);
-    } catch {
-      // YAML has such objects too, and its parser names the place.
-    }
-  }
+  // YAML has such objects too, and its parser names the place of a mistake.
+  const json = parseObject(text);
+  if (json) return json;
   const { load } = await import("js-yaml");
   try {
     return load(text, { json: true, maxAliases: aliasesMax, maxDepth: depthMax });

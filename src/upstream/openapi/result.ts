@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { HallError } from "../../base/errors.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject, parseJson } from "../../base/json.ts";
 import { formatBytes } from "../../base/text.ts";
 import type { Fetched } from "../../net/public-fetch.ts";
 import type { Outcome } from "../../tool.ts";
@@ -36,7 +36,7 @@ export function toOutcome(operation: Operation, answer: ApiAnswer, textBytesMax:
       { hint: "Ask for less: a page, fewer fields or a narrower search." },
     );
   const body = textOf(answer);
-  const value = isJson(contentType) ? parse(body) : undefined;
+  const value = isJson(contentType) ? parseJson(body) : undefined;
   const more = describeMore(operation, answer, value);
   return {
     content: [text(body), ...(more === undefined ? [] : [text(more)])],
@@ -120,14 +120,6 @@ function textOf({ bytes, contentType }: ApiAnswer): string {
     return new TextDecoder(charset).decode(bytes);
   } catch {
     return bytes.toString("utf8");
-  }
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
   }
 }
 

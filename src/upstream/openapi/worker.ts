@@ -4,7 +4,7 @@ import { failureOf, type WorkerFailure } from "../../base/bounded-worker.ts";
 import { messageOf } from "../../base/errors.ts";
 import { fault, parseDocument } from "./document.ts";
 import type { Api } from "./operation.ts";
-import { readApi } from "./operations.ts";
+import { readApi } from "./read-api.ts";
 import type { ApiReadRequest } from "./reader.ts";
 
 parentPort?.postMessage(await answer(workerData as ApiReadRequest));

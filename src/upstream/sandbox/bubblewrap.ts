@@ -13,6 +13,7 @@ import { makePrivateFolder } from "../../base/files.ts";
 import { isInside, realOf } from "../../config/project-limits.ts";
 import type { ProgramRun } from "../gate.ts";
 import { isOfProject } from "../program.ts";
+import type { BoxPlan } from "./box.ts";
 import { channelDescriptor, openerFor } from "./network.ts";
 import type { Profile } from "./profile.ts";
 
@@ -118,17 +119,12 @@ export interface BoxedRun {
   readonly hasNetwork: boolean;
 }
 
-export interface Boxing {
+export interface Boxing extends Pick<BoxPlan, "profile" | "isLearning" | "tracer"> {
   readonly runtime: Runtime;
-  readonly profile: Profile;
   /** The files of the server itself. */
   readonly own: readonly string[];
   /** Names of the variables in its entry. */
   readonly given: readonly string[];
-  /** Also resolve and record host names that the server may not reach. */
-  readonly isLearning?: boolean | undefined;
-  /** A program that records what it does, with its arguments. */
-  readonly tracer?: readonly string[] | undefined;
   readonly hasFilter: boolean;
 }
 

@@ -2,7 +2,8 @@
  * The parts of the prelude. Their sources are evaluated inside QuickJS, so each uses nothing from outside its
  * parameters, and keeps the functions it needs before a program can replace them.
  */
-import type { PreludeFailure, PreludeHost, PreludeOutcome, PreludeTool } from "./prelude.ts";
+import type { ToolEntry } from "../protocol.ts";
+import type { PreludeFailure, PreludeHost, PreludeOutcome } from "./prelude.ts";
 
 /** Calls. The host answers with `settle`, in the order in which answers arrive. */
 export function createCalls(host: PreludeHost) {
@@ -72,7 +73,7 @@ export function createTools(
 ) {
   const { parse } = JSON;
   const { keys: keysOf, defineProperty, create } = Object;
-  let entries: readonly PreludeTool[] = [];
+  let entries: readonly ToolEntry[] = [];
   /** Exact names come first; a short name that fits several is not defined. */
   function table<T>(what: string, items: ReadonlyMap<string, T>): object {
     const known: Record<string, T> = create(null);
@@ -99,8 +100,8 @@ export function createTools(
   }
 
   function toolsOf(text: string): object {
-    entries = parse(text) as PreludeTool[];
-    const kits = new Map<string, PreludeTool[]>();
+    entries = parse(text) as ToolEntry[];
+    const kits = new Map<string, ToolEntry[]>();
     for (const entry of entries) {
       const kit = kits.get(entry.toolkit);
       if (kit) kit.push(entry);
@@ -122,7 +123,7 @@ export function createTools(
     });
   }
 
-  function functionsOf(kit: readonly PreludeTool[]): ReadonlyMap<string, unknown> {
+  function functionsOf(kit: readonly ToolEntry[]): ReadonlyMap<string, unknown> {
     return new Map(
       kit.map(({ name, fullName }) => {
         const fn = (args?: unknown): Promise<unknown> => call(fullName, args);

@@ -119,13 +119,6 @@ export interface Prelude {
   definitions(isSinceMark: boolean): string;
 }
 
-export interface PreludeTool {
-  readonly toolkit: string;
-  readonly name: string;
-  readonly fullName: string;
-  readonly shown?: string;
-}
-
 export interface PreludeFailure {
   readonly code: string;
   readonly message: string;

@@ -4,13 +4,13 @@ import type {
   QuickJSRuntime,
   QuickJSWASMModule,
 } from "quickjs-emscripten-core";
-import type { JsonObject } from "../../../base/json.ts";
 import type { ClockRecorder, HallPort } from "../hall-port.ts";
 import type {
   ConditionSummary,
   DefinitionSummary,
   EvaluationLimits,
   EvaluationResult,
+  ThreadOrder,
   ToolEntry,
 } from "../protocol.ts";
 import { shareDeclarations } from "./declarations.ts";
@@ -25,12 +25,10 @@ export interface RealmOptions {
   random(): number;
 }
 
-export interface RealmOrder {
-  readonly code: string;
-  readonly limits: EvaluationLimits;
-  readonly input?: JsonObject | undefined;
-  readonly tools?: readonly ToolEntry[] | undefined;
-}
+type RealmOrder = Pick<
+  Extract<ThreadOrder, { kind: "evaluate" }>,
+  "code" | "limits" | "input" | "tools"
+>;
 
 const stackBytesMax = 512 * 1024;
 /** QuickJS asks once in this many calls and loop iterations whether to continue. */
@@ -43,6 +41,7 @@ const jobsAtOnce = 100;
 
 /** For `evalCode`: a script that may use `await` at its top level. Its result is a promise. */
 const asyncScript = 1 << 7;
+const compileOnly = 1 << 5;
 const fileName = "program";
 
 /** Why a program was stopped. It cannot catch this. */
@@ -134,20 +133,10 @@ export class Realm {
   /** The syntax error of code that is not run; undefined if there is none. */
   checkSyntax(code: string): ConditionSummary | undefined {
     this.#begin({ timeoutMs: 4_000, outputCharacters: 0, calls: 0 }, performance.now());
-    const compileOnly = asyncScript | (1 << 5);
-    const result = this.#context.evalCode(code, fileName, compileOnly);
-    if (!result.error) {
-      result.value.dispose();
-      return undefined;
-    }
-    const retried = isReturn(this.#peek(result.error))
-      ? this.#context.evalCode(inFunction(code), fileName, compileOnly)
-      : undefined;
-    if (retried && !retried.error) {
-      retried.value.dispose();
-      return undefined;
-    }
-    return this.#conditionOf(retried?.error ?? result.error);
+    const compiled = this.#compile(code, inFunction(code), asyncScript | compileOnly);
+    if ("condition" in compiled) return compiled.condition;
+    compiled.value.dispose();
+    return undefined;
   }
 
   #begin(limits: EvaluationLimits, startedAt: number): void {
@@ -178,14 +167,17 @@ export class Realm {
 
   /** Compiles the code and runs it up to its first `await`. A condition is an error of syntax. */
   #evaluate(code: string): Ended {
-    const result = this.#context.evalCode(shareDeclarations(code), fileName, asyncScript);
+    return this.#compile(shareDeclarations(code), inFunction(code), asyncScript);
+  }
+
+  /** `wrapped` is compiled instead if the script has a `return` outside of functions. */
+  #compile(script: string, wrapped: string, flags: number): Ended {
+    const result = this.#context.evalCode(script, fileName, flags);
     if (!result.error) return { value: result.value };
-    if (!isReturn(this.#peek(result.error))) return { condition: this.#conditionOf(result.error) };
+    if (script === wrapped || !isReturn(this.#peek(result.error)))
+      return { condition: this.#conditionOf(result.error) };
     result.error.dispose();
-    const wrapped = this.#context.evalCode(inFunction(code), fileName, asyncScript);
-    return wrapped.error
-      ? { condition: this.#conditionOf(wrapped.error) }
-      : { value: wrapped.value };
+    return this.#compile(wrapped, wrapped, flags);
   }
 
   /** Runs jobs and delivers answers until the program and the calls it began have ended. */

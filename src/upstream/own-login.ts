@@ -4,7 +4,7 @@ import { type ErrorCode, HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import type { CallContext } from "../tool.ts";
 
-export interface OwnPageOptions {
+export interface OwnLoginOptions {
   readonly server: string;
   /** The page on which people log in and store their secrets; undefined while the hall has none. */
   url(): string | undefined;
@@ -25,10 +25,10 @@ const progressMs = 5_000;
  * link contains no secret and no name. A colleague who opens it signs in as themselves, so passing on a link
  * gives nobody access to another account.
  */
-export class OwnPage {
-  readonly #options: OwnPageOptions;
+export class OwnLogin {
+  readonly #options: OwnLoginOptions;
 
-  constructor(options: OwnPageOptions) {
+  constructor(options: OwnLoginOptions) {
     this.#options = options;
   }
 

@@ -75,19 +75,17 @@ function tagsOf({ tags }: JsonObject): readonly string[] {
   return Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];
 }
 
-interface Given {
+/** Where an operation is written in the document. */
+interface OperationSource extends Pick<Operation, "method" | "path" | "baseUrl"> {
   readonly name: string;
-  readonly method: string;
-  readonly path: string;
   readonly given: JsonObject;
   /** Of all operations of the path. */
   readonly shared: JsonObject;
-  readonly baseUrl: string;
   readonly schemes: Readonly<Record<string, Scheme>>;
   readonly options: ApiOptions;
 }
 
-function readOperation(document: OpenApiDocument, source: Given): Operation {
+function readOperation(document: OpenApiDocument, source: OperationSource): Operation {
   const { name, method, path, given, shared, schemes } = source;
   const args = createNames();
   const inputs: Inputs = { properties: [], required: [] };
