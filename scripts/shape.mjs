@@ -58,6 +58,8 @@ const addedLater = [
   // tasks and lines of their own for clients
   /^src\/(client|server)\/tasks\.ts$/,
   /^src\/upstream\/lines\.ts$/,
+  // compiled code that is kept between starts
+  /^src\/(base\/import-file|cli\/(compiled-code|loader|scripts))\.ts$/,
 ];
 
 const files = filesOf("src");
