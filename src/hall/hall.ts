@@ -152,7 +152,7 @@ async function openBase(options: HallOptions, ownPage: () => string | undefined)
   const { together } = options;
   const approvalsChanged = (): void => events.emit({ type: "changed", what: "approvals" });
   const approvals = createApprovals(
-    Date.now,
+    () => Date.now(),
     options.approvalLeft,
     () => {
       approvalsChanged();

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
+import { withResolvers } from "../base/timing.ts";
 import type { CallContext, Question, Questions, TaskNews } from "../tool.ts";
 import type { Exchange } from "../wire/requests.ts";
 import type { ClientRequest, Current } from "./client-request.ts";
@@ -196,10 +197,8 @@ export class SuspendableRun {
   readonly done: Promise<unknown>;
   /** Called when a task asks or has its answer. */
   asked: () => void = () => {};
-  turn: Promise<Turn>;
   forget: () => void = () => {};
-  #endTurn: (turn: Turn) => void = () => {};
-  #failTurn: (error: unknown) => void = () => {};
+  #turn = withResolvers<Turn>();
   /** Set when the work has ended, which may happen while a question is open. */
   #finish: (() => void) | undefined;
   #current: Current;
@@ -216,7 +215,6 @@ export class SuspendableRun {
     this.#responses = new Map(Object.entries(responses));
     this.#current = current;
     this.#tasks = tasks;
-    this.turn = this.#newTurn();
     this.done = work(
       (questions, asked) => this.#ask(questions, asked),
       this.scope,
@@ -224,9 +222,13 @@ export class SuspendableRun {
       tasks && ((news) => void this.becomeTask(news)),
     );
     this.done.then(
-      (result) => this.#end(() => this.#endTurn({ kind: "done", result })),
-      (error: unknown) => this.#end(() => this.#failTurn(error)),
+      (result) => this.#end(() => this.#turn.resolve({ kind: "done", result })),
+      (error: unknown) => this.#end(() => this.#turn.reject(error)),
     );
+  }
+
+  get turn(): Promise<Turn> {
+    return this.#turn.promise;
   }
 
   #end(finish: () => void): void {
@@ -240,7 +242,7 @@ export class SuspendableRun {
     else if (!this.#tasks) throw new HallError("INTERNAL", "the caller does not support tasks");
     else {
       this.#task = this.#tasks.add(this, this.#current.request, news);
-      this.#endTurn({ kind: "task", task: this.#task });
+      this.#turn.resolve({ kind: "task", task: this.#task });
     }
     return this.#task;
   }
@@ -261,11 +263,12 @@ export class SuspendableRun {
 
   resume(responses: ClientAnswers, current: Current): void {
     this.#current = current;
-    this.turn = this.#newTurn();
+    this.#turn = withResolvers<Turn>();
     this.answer(responses);
     if (this.#finish) this.#finish();
     // Ask again for the answers that are still missing.
-    else if (this.#open.size > 0) this.#endTurn({ kind: "asks", questions: this.#openQuestions() });
+    else if (this.#open.size > 0)
+      this.#turn.resolve({ kind: "asks", questions: this.#openQuestions() });
   }
 
   async #ask(questions: Questions, asked: Scope = this.scope): Promise<ClientAnswers> {
@@ -280,7 +283,7 @@ export class SuspendableRun {
       ({ shown, question }) =>
         new Promise<void>((resolve) => this.#open.set(shown, { question, resolve })),
     );
-    if (missing.length > 0) this.#endTurn({ kind: "asks", questions: this.#openQuestions() });
+    if (missing.length > 0) this.#turn.resolve({ kind: "asks", questions: this.#openQuestions() });
     this.asked();
     try {
       await asked.race(this.scope.race(Promise.all(answered)));
@@ -313,13 +316,6 @@ export class SuspendableRun {
         { method: question.method, params: withoutToken(question) },
       ]),
     );
-  }
-
-  #newTurn(): Promise<Turn> {
-    return new Promise((resolve, reject) => {
-      this.#endTurn = resolve;
-      this.#failTurn = reject;
-    });
   }
 }
 

@@ -12,14 +12,7 @@ export type Mark = "changes" | keyof FlowMarks;
 /** Unknown: neither its annotations nor its name say whether it changes something. */
 export type Effect = "reads" | "changes" | "unknown";
 
-interface Rule {
-  readonly mark: Mark;
-  readonly words: ReadonlySet<string>;
-  /** The word may also be a noun: ignore it after one of these verbs (`get_order`, `send_email`). */
-  readonly notAfter?: ReadonlySet<string>;
-  readonly example: string;
-}
-
+/** Verbs: `get_order` and `send_email` name what is read or sent. */
 const reading = set(
   "get list read search find fetch show describe count check query view lookup inspect preview explain",
   "status is has diff compare summarize",
@@ -29,92 +22,59 @@ const doing = set(
   "merge push mark move",
 );
 
-export const rules: readonly Rule[] = [
-  {
-    mark: "changes",
-    words: set("delete del remove drop destroy erase purge wipe truncate unlink"),
-    example: "delete_branch",
-  },
-  {
-    mark: "changes",
-    words: set("overwrite replace reset revert rollback revoke disable uninstall"),
-    example: "reset_password",
-  },
-  {
-    mark: "changes",
-    words: set("execute exec eval bash sudo rm rmdir chmod kill terminate shutdown reboot"),
-    example: "execute_command",
-  },
-  {
-    mark: "changes",
-    words: set("write edit append insert upsert rename move"),
-    example: "write_file",
-  },
-  {
-    mark: "changes",
-    words: set("merge push rebase deploy publish install grant"),
-    example: "merge_pull_request",
-  },
-  {
-    mark: "changes",
-    words: set("send pay buy purchase refund transfer withdraw"),
-    example: "send_email",
-  },
-  {
-    mark: "changes",
-    words: set("update patch set put modify change clear format"),
-    notAfter: reading,
-    example: "update_record",
-  },
-  {
-    mark: "changes",
-    words: set("post order payment charge release run script shell restart tweet"),
-    notAfter: reading,
-    example: "run_script",
-  },
-  {
-    mark: "bringsIn",
-    words: set("fetch browse scrape crawl download navigate url web page html rss feed"),
-    example: "fetch_url",
-  },
-  {
-    mark: "goesOut",
-    words: set("fetch browse scrape crawl download navigate url web rss feed"),
-    example: "web_search",
-  },
-  {
-    mark: "readsPrivate",
-    words: set(
-      "file files folder folders directory env environment secret secrets credential credentials",
+/** The mark, an example, the words, and the verbs after which a word is a noun and does not count. */
+const table: readonly (readonly [Mark, string, string, ReadonlySet<string>?])[] = [
+  ["changes", "delete_branch", "delete del remove drop destroy erase purge wipe truncate unlink"],
+  ["changes", "reset_password", "overwrite replace reset revert rollback revoke disable uninstall"],
+  [
+    "changes",
+    "execute_command",
+    "execute exec eval bash sudo rm rmdir chmod kill terminate shutdown reboot",
+  ],
+  ["changes", "write_file", "write edit append insert upsert rename move"],
+  ["changes", "merge_pull_request", "merge push rebase deploy publish install grant"],
+  ["changes", "send_email", "send pay buy purchase refund transfer withdraw"],
+  ["changes", "update_record", "update patch set put modify change clear format", reading],
+  [
+    "changes",
+    "run_script",
+    "post order payment charge release run script shell restart tweet",
+    reading,
+  ],
+  [
+    "bringsIn",
+    "fetch_url",
+    "fetch browse scrape crawl download navigate url web page html rss feed",
+  ],
+  ["goesOut", "web_search", "fetch browse scrape crawl download navigate url web rss feed"],
+  [
+    "readsPrivate",
+    "read_file",
+    "file files folder folders directory env environment secret secrets credential credentials " +
       "password passwords clipboard contact contacts calendar inbox mailbox mail email emails",
-    ),
-    notAfter: doing,
-    example: "read_file",
-  },
-  {
-    mark: "bringsIn",
-    words: set("mail email emails inbox message messages chat thread threads"),
-    notAfter: doing,
-    example: "read_inbox",
-  },
-  {
-    mark: "bringsIn",
-    words: set("issue issues comment comments review reviews pull ticket tickets news"),
-    notAfter: doing,
-    example: "get_issue",
-  },
-  {
-    mark: "sendsOut",
-    words: set("send post publish tweet upload share notify webhook submit reply invite push"),
-    example: "upload_file",
-  },
-  {
-    mark: "sendsOut",
-    words: set("email mail message comment issue ticket"),
-    notAfter: reading,
-    example: "create_issue",
-  },
+    doing,
+  ],
+  ["bringsIn", "read_inbox", "mail email emails inbox message messages chat thread threads", doing],
+  [
+    "bringsIn",
+    "get_issue",
+    "issue issues comment comments review reviews pull ticket tickets news",
+    doing,
+  ],
+  [
+    "sendsOut",
+    "upload_file",
+    "send post publish tweet upload share notify webhook submit reply invite push",
+  ],
+  ["sendsOut", "create_issue", "email mail message comment issue ticket", reading],
 ];
+
+export const rules = table.map(([mark, example, words, notAfter]) => ({
+  mark,
+  example,
+  words: set(words),
+  notAfter,
+}));
 
 function set(...lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.join(" ").split(" "));

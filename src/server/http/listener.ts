@@ -105,7 +105,6 @@ class Listener implements HttpListener {
   readonly #http: NodeServer;
   readonly #page: PageDoor | undefined;
   #stopRenewing: (() => void) | undefined;
-  readonly #others: OtherHalls | undefined;
   readonly #moved: MovedSessions | undefined;
   #upgrader: Promise<Upgrader> | undefined;
 
@@ -121,7 +120,6 @@ class Listener implements HttpListener {
     this.#cutWhenUnread = cutWhenUnread(events.stalledMsMax);
     this.#sessionsMax = options.sessionsMax ?? 2_000;
     this.#guard = new AccessGuard(options);
-    this.#others = options.others;
     this.#sessions = new Sessions({
       ...events,
       server,
@@ -146,7 +144,7 @@ class Listener implements HttpListener {
         server,
         sessions: this.#sessions,
         events,
-        others: this.#others,
+        others: options.others,
         moved: this.#moved,
       }),
     );
@@ -263,7 +261,7 @@ class Listener implements HttpListener {
       else sendJson(response, 200, JSON.stringify(metadata));
       return;
     }
-    const passedOn = this.#others?.identify(request);
+    const passedOn = this.#options.others?.identify(request);
     const admission = passedOn
       ? this.#guard.identifyPassedOn(passedOn)
       : this.#admit(request, path);
@@ -388,10 +386,10 @@ class Listener implements HttpListener {
     const body = await readBody(request, limits.messageBytesMax);
     if (!Buffer.isBuffer(body)) return body;
     const sessionId = url.searchParams.get("sessionId") ?? "";
-    const owner = isPassedOn ? undefined : await this.#others?.locate(sessionId);
+    const owner = isPassedOn ? undefined : await this.#options.others?.locate(sessionId);
     const passed =
       owner !== undefined &&
-      (await this.#others?.forward(owner, request, response, { caller, body }));
+      (await this.#options.others?.forward(owner, request, response, { caller, body }));
     if (owner !== undefined && passed !== false) return passed;
     const message = parseFrame(body, limits, isNotification);
     const refusal = this.#ssePair.post(sessionId, message, caller);

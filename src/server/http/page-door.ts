@@ -12,6 +12,7 @@ import { headerValues, type Identity, refuseWithout } from "./guard.ts";
 import { callbackPath } from "./issuer-sign-in.ts";
 import { type PageFiles, pageHeaders } from "./page-files.ts";
 import type { OpenedSession, PageCaller, PageSessions } from "./page-sessions.ts";
+import { sendJson } from "./post.ts";
 import { invalidRequest, notAllowed, type Refusal, refuseUnavailable } from "./refusal.ts";
 
 /** The hall behind the page. */
@@ -119,9 +120,9 @@ export class PageDoor {
     if ("refusal" in params) return params.refusal;
     try {
       const result = await host.ask(method, params.body, caller);
-      sendJson(response, 200, { result });
+      sendAnswer(response, { result });
     } catch (error) {
-      sendJson(response, 200, { error: describeError(error) });
+      sendAnswer(response, { error: describeError(error) });
     }
     return undefined;
   }
@@ -136,17 +137,17 @@ export class PageDoor {
       if (typeof code === "string") opened = await sessions.open({ code });
       else if (typeof token === "string") opened = await sessions.open({ token });
       else if (typeof issuer !== "string" || !accessTokens) {
-        sendJson(response, 200, { result: { issuers: accessTokens?.signInIssuers ?? [] } });
+        sendAnswer(response, { result: { issuers: accessTokens?.signInIssuers ?? [] } });
         return undefined;
       } else if (typeof answer !== "string") {
-        sendJson(response, 200, { result: await accessTokens.beginSignIn(issuer) });
+        sendAnswer(response, { result: await accessTokens.beginSignIn(issuer) });
         return undefined;
       } else {
         const answered = { answer, state: String(state), verifier: String(verifier) };
         opened = await sessions.open({ token: await accessTokens.finishSignIn(issuer, answered) });
       }
     } catch (error) {
-      sendJson(response, 200, { error: describeError(error) });
+      sendAnswer(response, { error: describeError(error) });
       return undefined;
     }
     if (!opened)
@@ -158,14 +159,14 @@ export class PageDoor {
       };
     const { id, csrf, seconds } = opened;
     response.setHeader("set-cookie", this.#cookie(request, id, seconds));
-    sendJson(response, 200, { result: { csrf } });
+    sendAnswer(response, { result: { csrf } });
     return undefined;
   }
 
   async #signOut(request: IncomingMessage, response: ServerResponse): Promise<undefined> {
     await this.#options.sessions.close(cookieOf(request) ?? "");
     response.setHeader("set-cookie", this.#cookie(request, "", 0));
-    sendJson(response, 200, { result: {} });
+    sendAnswer(response, { result: {} });
     return undefined;
   }
 
@@ -283,12 +284,6 @@ export function describeError(failure: unknown): PageError {
   return { code, message, hint: error.hint ?? errorTable[code].hint, next };
 }
 
-function sendJson(response: ServerResponse, status: number, value: unknown): void {
-  const body = JSON.stringify(value);
-  response
-    .writeHead(status, {
-      "content-type": "application/json",
-      "content-length": Buffer.byteLength(body),
-    })
-    .end(body);
+function sendAnswer(response: ServerResponse, answer: object): void {
+  sendJson(response, 200, JSON.stringify(answer));
 }

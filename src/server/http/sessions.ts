@@ -28,7 +28,6 @@ const presentMsMax = 60_000;
 
 interface Session {
   readonly id: string;
-  readonly principal: string;
   readonly caller: Identity;
   readonly connection: ClientConnection;
   readonly streams: SessionStreams;
@@ -81,9 +80,8 @@ export class Sessions {
       isPresent: () => this.#isPresent(id),
     });
     streams.canPoll = () => connection.version === "2025-11-25";
-    const { principal } = caller;
     const usedAt = performance.now();
-    const session: Session = { id, principal, caller, connection, streams, usedAt, isUsed: false };
+    const session: Session = { id, caller, connection, streams, usedAt, isUsed: false };
     this.#sessions.set(id, session);
     return session;
   }
@@ -191,18 +189,15 @@ export class Sessions {
   #makeRoom(principal: string): boolean {
     if (this.#sessions.size < this.#options.countMax) return true;
     const counts = new Map<string, number>();
-    for (const { principal: owner } of this.#sessions.values())
-      counts.set(owner, (counts.get(owner) ?? 0) + 1);
-    const countOf = (owner: string): number => counts.get(owner) ?? 0;
+    for (const { caller } of this.#sessions.values())
+      counts.set(caller.principal, (counts.get(caller.principal) ?? 0) + 1);
+    const countOf = ({ caller }: Session): number => counts.get(caller.principal) ?? 0;
+    const own = counts.get(principal) ?? 0;
     const [first] = [...this.#sessions.values()]
-      .filter(
-        ({ streams, principal: owner }) => !streams.isBusy && countOf(owner) >= countOf(principal),
-      )
+      .filter((session) => !session.streams.isBusy && countOf(session) >= own)
       .sort(
         (a, b) =>
-          countOf(b.principal) - countOf(a.principal) ||
-          Number(a.isUsed) - Number(b.isUsed) ||
-          a.usedAt - b.usedAt,
+          countOf(b) - countOf(a) || Number(a.isUsed) - Number(b.isUsed) || a.usedAt - b.usedAt,
       );
     if (first) this.#forget(first);
     return first !== undefined;
