@@ -2,6 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, parseObject } from "../base/json.ts";
 import { SlotMap } from "../base/slot-map.ts";
 import { formatBytes } from "../base/text.ts";
+import { withResolvers } from "../base/timing.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
 import { errorFrame, type Id, isId, readEdges } from "../wire/message.ts";
 import { leaving, left } from "./socket.ts";
@@ -54,7 +55,7 @@ class Relay {
   #isInitialized = false;
   #isLeaving = false;
   #hasEnded = false;
-  #finish: () => void = () => {};
+  readonly #finished = withResolvers<void>();
 
   constructor(near: Channel, options: AttachOptions) {
     this.#near = near;
@@ -62,9 +63,6 @@ class Relay {
   }
 
   async run(): Promise<void> {
-    const finished = new Promise<void>((resolve) => {
-      this.#finish = resolve;
-    });
     this.#near.start({
       frame: (bytes) => this.#fromClient(bytes),
       oversize: (edges) =>
@@ -84,10 +82,10 @@ class Relay {
         this.#far?.send(left);
         this.#leaveWhenDone();
       },
-      closed: () => this.#finish(),
+      closed: () => this.#finished.resolve(),
     });
     await this.#reach();
-    await finished;
+    await this.#finished.promise;
     const far = this.#far;
     // Closing it must not start a search for the next hall.
     this.#far = undefined;
@@ -160,7 +158,7 @@ class Relay {
     );
     for (const [id, { method }] of this.#waiting.entries())
       this.#refuse(id, method === "tools/call" ? lostCall() : noHall);
-    this.#finish();
+    this.#finished.resolve();
   }
 
   #fromClient(bytes: Buffer): void {
@@ -220,7 +218,7 @@ class Relay {
   #leaveWhenDone(): void {
     if (!this.#hasEnded) return;
     const isDone = this.#waiting.values().every(({ method }) => method === "subscriptions/listen");
-    if (isDone) this.#finish();
+    if (isDone) this.#finished.resolve();
   }
 }
 

@@ -3,7 +3,7 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { sanitize, wordOf } from "../base/sanitize.ts";
 import { Scope } from "../base/scope.ts";
-import { backoffMs } from "../base/timing.ts";
+import { backoffMs, withResolvers } from "../base/timing.ts";
 import type { ServerConnection } from "../client/connection.ts";
 import type { AdminClient } from "../hall/admin-client.ts";
 import type { ListKind } from "../tool.ts";
@@ -32,8 +32,7 @@ export class TargetConnection {
   #server: ServerConnection | undefined;
   #starting: Scope | undefined;
   #wake = (): void => {};
-  #onLost = (_reason: string): void => {};
-  #loss: Promise<string> | undefined;
+  #loss = withResolvers<string>();
   #isClosed = false;
 
   constructor(options: TargetConnectionOptions) {
@@ -54,14 +53,14 @@ export class TargetConnection {
     const server = this.#server;
     if (!server || server.isLost || !isUnreachable(error)) return;
     this.#server = undefined;
-    this.#onLost(error.message);
+    this.#loss.resolve(error.message);
     void server.close().catch(() => {});
   }
 
   /** Why a lost connection was lost, such as the exit code, if it is known soon. */
   async lossReason(): Promise<string | undefined> {
     if (this.#server && !this.#server.isLost) return undefined;
-    return Promise.race([this.#loss, sleep(lossMsMax, undefined, { ref: false })]);
+    return Promise.race([this.#loss.promise, sleep(lossMsMax, undefined, { ref: false })]);
   }
 
   /** Ends the wait for the next attempt. */
@@ -114,15 +113,13 @@ export class TargetConnection {
     const { target, capabilities, onState, onListChanged, onStderr, onReplaced } = this.#options;
     const scope = new Scope(undefined, startMsMax, target.view.name);
     this.#starting = scope;
-    const lost = new Promise<string>((resolve) => {
-      this.#onLost = resolve;
-    });
-    this.#loss = lost;
+    const loss = withResolvers<string>();
+    this.#loss = loss;
     const handlers = {
       listChanged: onListChanged,
       printed: onStderr,
       replaced: onReplaced,
-      lost: (reason: string) => this.#onLost(reason),
+      lost: loss.resolve,
     };
     let server: ServerConnection;
     try {
@@ -141,7 +138,7 @@ export class TargetConnection {
     server.listen([]);
     const name = sanitize(wordOf(info.name, "unnamed server")).replace(/\s+/g, " ").trim();
     onState({ kind: "ready", era, version, server: name });
-    return lost;
+    return loss.promise;
   }
 
   #explain(problem: unknown): Failure {
