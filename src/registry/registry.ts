@@ -2,11 +2,15 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { ListKind, Resource, Target, Toolkit } from "../tool.ts";
-import { HeldBack, type HeldBackOptions } from "./held-back.ts";
 import { bareName, createNameIndex, isOf, mayHave } from "./names.ts";
 import { agentSuffix, type OwnToolkit, type OwnToolkits, unknownAgent } from "./own.ts";
 import { compare, type Owned, Resources } from "./resource-owners.ts";
-import { type PromptTarget, ToolkitEntry } from "./toolkit-entry.ts";
+import {
+  HeldBack,
+  type HeldBackOptions,
+  type PromptTarget,
+  ToolkitEntry,
+} from "./toolkit-entry.ts";
 
 /** All toolkits, their current lists, and how names resolve. Lists are cached and sorted. */
 export interface Registry {

@@ -2,8 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/text.ts";
 import type { Resource, Tool, Toolkit } from "../tool.ts";
-import type { HeldBack } from "./held-back.ts";
-import type { ToolkitEntry } from "./toolkit-entry.ts";
+import type { HeldBack, ToolkitEntry } from "./toolkit-entry.ts";
 
 /** A resource or a template: its toolkit, and the URI by which that one knows it. */
 export interface Owned {
