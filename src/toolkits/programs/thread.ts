@@ -200,10 +200,13 @@ export class ProgramThread {
 
 function workerOf(language: Language, folder: URL | undefined): URL {
   const name = `${language}-worker`;
-  return folder
-    ? new URL(`${name}.js`, folder)
-    : findWorker(name, new URL(`./${language}/worker.ts`, import.meta.url));
+  return folder ? new URL(`${name}.js`, folder) : findWorker(name, sources[language]);
 }
+
+const sources: Readonly<Record<Language, URL>> = {
+  lisp: new URL("./lisp/worker.ts", import.meta.url),
+  js: new URL("./js/worker.ts", import.meta.url),
+};
 
 function explainExit(cause: Error): HallError {
   const isOutOfMemory = (cause as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
