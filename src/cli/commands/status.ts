@@ -82,8 +82,8 @@ function formatSandboxes({ unconfined, ...status }: ProjectStatus): readonly str
   ];
 }
 
-function formatFaults({ failedModules, upstreams }: ProjectStatus): readonly string[] {
-  return describeFaults(failedModules, upstreams).map(formatFault);
+function formatFaults(status: ProjectStatus): readonly string[] {
+  return describeFaults(status).map(formatFault);
 }
 
 /** In a fresh clone, that is every server. */
