@@ -76,6 +76,32 @@ test("guildhall alone prints in six lines the project, its problems and the next
   ]);
 });
 
+test("guildhall --json prints the same as data, and so does a usage error", async () => {
+  using line = makeProject();
+  writeFileSync(join(line.root, "repo", "guildhall.json"), '{"mcpServers": {"files": {}}}');
+  const { exit, stdout } = await line.run("repo", "--json");
+  expect(exit).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ folder: join(line.root, "repo"), next: ["doctor"] });
+  const ended = await line.run("repo", "buld", "--json");
+  expect(ended.stderr).toBe(
+    'guildhall: unknown command "buld"; did you mean build?\n  Run it with --help for usage and examples.\n',
+  );
+  expect(JSON.parse(ended.stdout)).toMatchObject({
+    error: { code: "USAGE", message: 'unknown command "buld"; did you mean build?' },
+  });
+});
+
+test("a program that is missing is one problem for doctor", async () => {
+  using line = makeProject();
+  writeFileSync(
+    join(line.root, "repo", "guildhall.json"),
+    '{"mcpServers": {"files": {"command": "no-such-program"}}}',
+  );
+  const { stdout } = await line.run("repo", "doctor", "files");
+  expect(stdout).toContain('program "no-such-program" not found');
+  expect(stdout.match(/^ {2}✘/gm)).toHaveLength(1);
+});
+
 test("a held server that was never started is built, not only reviewed", async () => {
   using line = makeProject();
   const server = '{"command": "node"}';
