@@ -105,7 +105,7 @@ const hints: Readonly<Record<ErrorCode, string>> = {
   VALIDATION: "Correct the fields named in `details` and call again.",
   EXECUTION: "Read the message; try other arguments.",
   TIMEOUT: "Try again, ask for less at once, or allow more time.",
-  CANCELLED: "It was cancelled; repeat it if it is still wanted.",
+  CANCELLED: "It was cancelled. Start it again if you still need it.",
   UNAVAILABLE: "See `guildhall status`; what is down restarts by itself.",
   BAD_ANSWER: "The tool's answer violates the protocol; report it to the tool's author.",
   TOO_LARGE: "Ask for less: a narrower query, fewer items, a smaller page.",
