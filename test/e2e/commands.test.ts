@@ -601,7 +601,6 @@ describe.concurrent("guildhall doctor", () => {
             advice: expect.stringContaining("Install it"),
           },
           {},
-          {},
         ],
       },
       { name: "empty", ok: false, checks: [{}, {}, {}, { what: "lists 0 tools", ok: false }] },
