@@ -217,6 +217,9 @@ test.concurrent("a review states the rights of a new server, and learning adds d
     { kind: "read", what: file, isSecret: false },
   ]);
   expect(profile).toEqual(["reads ~/notes/list.txt", "writes ./open", "no network"]);
+  expect(learned.stderr).toBe("");
+  const now = JSON.parse((await run("sandbox", "explain", "hostile", "--json")).stdout);
+  expect(now.denied).toEqual([{ kind: "read", what: key }]);
   expect((await read(file)).stdout).toBe("buy milk\n");
   expect((await read(key)).stdout).not.toContain("PRIVATE");
 });
