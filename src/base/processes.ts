@@ -50,6 +50,8 @@ async function findStarter(): Promise<string | undefined> {
     const parent = await readProcess(pid, "comm");
     if (!parent) return undefined;
     const name = visible(basename(parent.title));
+    // Only `start` starts halls; Linux cuts its title.
+    if (name.startsWith(titlePrefix)) return "guildhall start";
     if (!launcher.test(name)) return name;
     pid = parent.ppid;
   }

@@ -58,9 +58,9 @@ export function exitCodeOf(error: unknown): number {
   return isUsage(error) && error.exitCode === 0 ? 0 : readFailure(error).exit;
 }
 
-/** The text for stderr; undefined if commander has printed it already. */
+/** The text for stderr; undefined after help, which commander prints. */
 export function explainToPerson(error: unknown): string | undefined {
-  if (isUsage(error)) return undefined;
+  if (isUsage(error) && /^commander\.(help|version)/.test(error.code)) return undefined;
   const { message, suggestion } = readFailure(error);
   const next = suggestion === undefined ? "" : `\n  ${suggestion}`;
   // The text may quote a server, a file or an argument.
@@ -83,7 +83,7 @@ function readFailure(error: unknown): Failure {
     return {
       code: "USAGE",
       exit: 2,
-      message: error.message.replace(/^error: /, ""),
+      message: restyle(error.message),
       suggestion: "Run it with --help for usage and examples.",
     };
   if (error instanceof ConfigError) return { code: "CONFIG", exit: 78, message: error.message };
@@ -94,6 +94,18 @@ function readFailure(error: unknown): Failure {
     return { code, exit, message, suggestion: suggestionOf(error), details, next };
   }
   return readSystemFailure(error);
+}
+
+/** A message of commander in one line, as ours are. */
+function restyle(message: string): string {
+  return message
+    .replace(/^error: /, "")
+    .replace(/'([^']*)'/g, '"$1"')
+    .replace(/\.? Expected (\d+) arguments? but got \d+\.$/, (_, most: string) =>
+      most === "0" ? "; it takes none" : `; it takes at most ${most}`,
+    )
+    .replace(/\n\(Did you mean (.*)\)$/, "; did you mean $1")
+    .replace(/\n/g, " ");
 }
 
 /** Hint and next steps. The default hint of an error code is left out if there is a next step. */

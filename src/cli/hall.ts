@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { visible } from "../base/sanitize.ts";
 import { findNear } from "../base/text.ts";
-import { findFaults, type ProjectFault } from "../hall/faults.ts";
+import { anyTool, findFaults, type ProjectFault } from "../hall/faults.ts";
 import type { HallClient, HallClientOptions } from "../hall/hall-client.ts";
 import { getServer, loadSettings, matchTools, type Settings } from "../hall/settings.ts";
 import { createToolFilter, disabledTool } from "../upstream/lists.ts";
@@ -88,8 +88,9 @@ export function loadProject(): Promise<Settings> {
 export async function getTool(
   name: string,
   client: HallClient,
-  { folder, loaded }: Settings,
+  settings: Settings,
 ): Promise<JsonObject> {
+  const { folder, loaded } = settings;
   const tools = await client.list("tools/list", "tools", "tools,agents");
   const names = tools.map((tool) => String(tool.name));
   const found = matchTools(name, names);
@@ -106,21 +107,39 @@ export async function getTool(
     await refuseHeldProgram(folder, tool);
   }
   const near = found.length > 1 ? found : findNear(name, names);
-  // The tools of a server that is down, or not approved, are not listed at all.
   if (tool === undefined || names.some((each) => each.startsWith(`${server}.`)))
     throw unknownName("tool", name, { near, command: "tools" });
+  const faults = await findFaults(settings);
+  const denied = faults.find(({ name: faulty }) => faulty === anyTool);
+  if (denied)
+    throw new HallError("DENIED", visible(denied.reason), {
+      hint: "Correct the policy file.",
+      next: [{ do: "run-command", command: "policy check" }],
+    });
+  // The tools of a server that is down, or not approved, are not listed at all.
+  const [id] = findByPrefix(server, loaded) ?? [];
+  if (id !== undefined)
+    throw unknownName("tool", name, {
+      near: [],
+      hint: `No tools of ${id} are known. A build shows what it offers, or why it fails.`,
+      command: `build ${id}`,
+    });
+  if (faults.length === 0) throw unknownName("tool", name, { near, command: "tools" });
+  const reasons = faults.map(({ name: faulty, reason }) => `${faulty}: ${reason}`);
   throw unknownName("tool", name, {
     near,
-    hint: `No tools of ${server} are known. If it is one of your servers, build shows what it offers or why it fails.`,
-    command: "build",
+    hint: visible(`What cannot be used: ${reasons.join("; ")}`),
+    command: "doctor",
   });
 }
 
+function findByPrefix(prefix: string, { config }: Settings["loaded"]) {
+  return Object.entries(config.mcpServers).find(([id, server]) => (server.prefix ?? id) === prefix);
+}
+
 /** Throws UNAVAILABLE for a tool that the config leaves out. */
-function refuseDisabled(prefix: string, tool: string, { config }: Settings["loaded"]): void {
-  const [, entry] =
-    Object.entries(config.mcpServers).find(([id, server]) => (server.prefix ?? id) === prefix) ??
-    [];
+function refuseDisabled(prefix: string, tool: string, loaded: Settings["loaded"]): void {
+  const [, entry] = findByPrefix(prefix, loaded) ?? [];
   if (entry && !createToolFilter(entry.tools)(tool)) throw disabledTool(`${prefix}.${tool}`);
 }
 

@@ -30,6 +30,8 @@ export interface ListState {
   readonly at: number;
   /** How many items have been on the screen, counted from the first. Enter is accepted once all have been. */
   readonly seen?: number | undefined;
+  /** The items on the screen: from the first to before the last. */
+  readonly shown?: { readonly from: number; readonly to: number } | undefined;
 }
 
 export interface ListAnswer extends ListState {
@@ -42,9 +44,12 @@ export type AskList = (question: ListQuestion, state: ListState) => Promise<List
 
 /** The state after a key that does not end the question. */
 export function pressKey(key: string, state: ListState, count: number): ListState {
-  const { ticked, at } = state;
+  const { ticked, at, shown: { from, to } = { from: at, to: at + 1 } } = state;
   if (key === "up" || key === "k") return { ...state, at: Math.max(0, at - 1) };
   if (key === "down" || key === "j") return { ...state, at: Math.min(count - 1, at + 1) };
+  if (key === "pageup") return { ...state, at: Math.max(0, from - (to - from)) };
+  // Only to the next item, so that none is left out.
+  if (key === "pagedown") return { ...state, at: Math.min(count - 1, to) };
   if (key === "a") {
     const all = ticked.size < count ? Array.from({ length: count }, (_, index) => index) : [];
     return { ...state, ticked: new Set(all) };
@@ -68,6 +73,7 @@ export interface DrawnList {
   readonly lines: readonly string[];
   /** As in `ListState`, with what these lines show. */
   readonly seen: number;
+  readonly shown: { readonly from: number; readonly to: number };
 }
 
 /** The lines of the list. Items that do not fit are left out above and below the one at the cursor. */
@@ -90,7 +96,7 @@ export function drawList(
   const noteOn = (hidden: number, isSeen: boolean): string => {
     const parts = [
       ...(hidden > 0 ? [`${hidden} not visible`] : []),
-      ...(isSeen ? [] : ["go to the end of the list first"]),
+      ...(isSeen ? [] : ["go to the end of the list first, with PgDn"]),
     ];
     return parts.length > 0 ? ` (${parts.join("; ")})` : "";
   };
@@ -125,6 +131,7 @@ export function drawList(
       ...drawFoot(note),
     ],
     seen: nowSeen,
+    shown,
   };
 }
 
@@ -147,8 +154,8 @@ export const askList: AskList = async (question, initial) => {
   function draw(): void {
     // A terminal that does not know its size says 0.
     const size = { columns: stdout.columns || 80, rows: stdout.rows || 24 };
-    const { lines, seen } = drawList(question, state, size);
-    state = { ...state, seen };
+    const { lines, seen, shown } = drawList(question, state, size);
+    state = { ...state, seen, shown };
     const up = height > 1 ? `\x1b[${height - 1}A` : "";
     stdout.write(`${height > 0 ? `${up}\r\x1b[J` : ""}${lines.join("\n")}`);
     height = lines.length;

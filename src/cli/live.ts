@@ -152,10 +152,11 @@ export function below(live: Pick<Live, "clear">, answer: AnswerQuestion): Answer
 
 /** One line per server as `build` and `verify` start it. */
 function formatDiscovery(discovery: Discovery): string {
-  const seconds = `${(discovery.ms / 1000).toFixed(1)} s`;
+  // A server that was not started took no time.
+  const took = discovery.ms < 50 ? "" : ` (${(discovery.ms / 1000).toFixed(1)} s)`;
   return "found" in discovery
-    ? `${paint("green", "✔")} ${discovery.name}: ${plural(discovery.found.offer.tools.length, "tool")} (${seconds})`
-    : `${paint("red", "✘")} ${discovery.name}: ${visible(discovery.reason)} (${seconds})`;
+    ? `${paint("green", "✔")} ${discovery.name}: ${plural(discovery.found.offer.tools.length, "tool")}${took}`
+    : `${paint("red", "✘")} ${discovery.name}: ${visible(discovery.reason)}${took}`;
 }
 
 /** Shows progress on stderr, which stays silent with --json. */

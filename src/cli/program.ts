@@ -20,8 +20,9 @@ export function createProgram(): Command {
       "--folder <folder>",
       "the project's folder (default: the nearest with a config, up to the root of the repository)",
     )
-    .showHelpAfterError("(run with --help for usage and examples)")
     .exitOverride()
+    // Errors are printed where the command ends, like all others.
+    .configureOutput({ outputError: () => {} })
     .addHelpText("after", examples(["init", "serve", "mcp --help"]));
 
   for (const [heading, commands] of Object.entries({

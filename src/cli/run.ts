@@ -1,3 +1,4 @@
+import type { JsonOption } from "./declaration.ts";
 import {
   exitCodeOf,
   explainToPerson,
@@ -16,7 +17,8 @@ export async function runLine(args: readonly string[]): Promise<number> {
   try {
     const options = readMcpArguments(args);
     if (options) await runMcp(options);
-    else if (args.length === 0) await runAlone();
+    else if (args.length === 0 || (args.length === 1 && args[0] === "--json"))
+      await runAlone({ json: args.length === 1 });
     else if (args[0] === "__complete") await runComplete(args.slice(1));
     else await runCommand(args);
     return 0;
@@ -38,9 +40,9 @@ async function runMcp({ folder, ...options }: McpArguments): Promise<void> {
   await (await import("./commands/mcp.ts")).runMcp(options);
 }
 
-async function runAlone(): Promise<void> {
+async function runAlone(options: JsonOption): Promise<void> {
   enterProject(undefined);
-  await (await import("./commands/status.ts")).runOverview();
+  await (await import("./commands/status.ts")).runOverview(options);
 }
 
 /** Shells call this for each press of a key; see commands/completion.ts. */

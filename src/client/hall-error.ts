@@ -7,9 +7,9 @@ import type { Reply } from "../wire/requests.ts";
 export function readHallError(error: unknown): unknown {
   if (!(error instanceof HallError) || !isObject(error.relayed?.data)) return error;
   const { error_type: type, suggestion, next, details, errors } = error.relayed.data;
-  // In the registry dialect the message is the name of the code, and `details` says what happened.
-  const isOurs = type !== undefined && typeof details === "string";
-  const message = isOurs ? details : fullMessageOf(error);
+  // A hall's details are facts for programs; in the registry dialect they are the message.
+  const ours = typeof details === "string" ? details : error.message;
+  const message = type === undefined ? fullMessageOf(error) : ours;
   return new HallError(readErrorCode(type) ?? error.code, message, {
     cause: error,
     ...readNextStep(suggestion, next),

@@ -148,7 +148,7 @@ export async function explainUnset(
       failure === undefined
         ? `is not set: no secret of that name, and not in the environment of ${reader}`
         : `is a secret that cannot be read: ${failure}`;
-    const text = `the variable ${name} ${why}; expected a value; run guildhall secret set ${name}`;
+    const text = `the variable ${name} ${why}; run guildhall secret set ${name}`;
     return { ...problem, text, unset: { name, why } };
   });
 }

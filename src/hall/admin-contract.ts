@@ -68,6 +68,8 @@ export interface HallStatus {
   readonly deniedToModules?: readonly SandboxDenial[] | undefined;
   /** Modules that are not loaded, and why. */
   readonly failedModules: readonly ModuleFailure[];
+  /** What is wrong with the policies, because of which everything is denied. */
+  readonly brokenPolicies?: readonly string[] | undefined;
 }
 
 export interface RegistrationStatus {

@@ -40,6 +40,7 @@ export function createHandlers(
     upstreams: describeUpstreams(hall),
     registrations: describeRegistrations(hall),
     failedModules: hall.modules.failures(),
+    brokenPolicies: hall.policies.problems,
     deniedToModules: hall.violations.of(modulesName),
   });
   return {

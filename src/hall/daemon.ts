@@ -76,8 +76,12 @@ export async function startInBackground(options: StartOptions): Promise<StartedH
     if (isNew || isOver) return { isNew, status: { ...status, url: status.url }, logFile };
   }
   child.kill();
-  throw new HallError("UNAVAILABLE", `the hall did not start: ${readReason(logFile, before)}`, {
-    hint: `Its log is ${logFile}.`,
+  const [reason = `no answer within ${startMsMax / 1000} s`, ...advice] = readLastWords(
+    logFile,
+    before,
+  );
+  throw new HallError("UNAVAILABLE", `the hall did not start: ${reason}`, {
+    hint: [...advice, `Its log is ${logFile}.`].join("\n  "),
   });
 }
 
@@ -117,11 +121,12 @@ function spawnServe({ folder, isUser, port }: StartOptions, logFile: string) {
   return child;
 }
 
-/** Its last words on stderr, which are not lines of the log. */
-function readReason(logFile: string, from: number): string {
+/** The reason and the advice that it wrote to stderr, which are not lines of the log. */
+function readLastWords(logFile: string, from: number): readonly string[] {
   const lines = readFileSync(logFile).subarray(from).toString("utf8").split("\n");
-  const words = lines.filter((line) => line !== "" && !line.startsWith("{"));
-  return words.join(" ").replace(/^guildhall: /, "") || `no answer within ${startMsMax / 1000} s`;
+  return lines
+    .filter((line) => line !== "" && !line.startsWith("{"))
+    .map((line) => line.replace(/^guildhall: /, "").trim());
 }
 
 const stopMsMax = 30_000;

@@ -99,7 +99,10 @@ function checkServer(
       next: at === config.problems.length - 1 ? adviseUnset(config.unset) : undefined,
     }));
   if (config.disabled) return [{ what: "disabled in the config", ok: true }];
-  return [...checkEntry(config), ...(discovery ? checkDiscovery(config, discovery) : [])];
+  const entry = checkEntry(config);
+  // A program that is missing cannot start: one reason is enough.
+  const canStart = entry.every(({ ok }) => ok);
+  return canStart && discovery ? [...entry, ...checkDiscovery(config, discovery)] : entry;
 }
 
 function checkEntry(config: ServerConfig): readonly Check[] {

@@ -4,10 +4,12 @@ import { dirname, join } from "node:path";
 import { HallError, messageOf } from "../base/errors.ts";
 import { dataFolder } from "../base/files.ts";
 import { isObject, type JsonObject, textsOf } from "../base/json.ts";
+import { isInside } from "../config/project-limits.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { ownValue } from "../trust/easing.ts";
 import type { ReviewedSandbox, SandboxRights } from "../trust/ledger.ts";
 import type { SandboxDenial } from "../upstream/sandbox/denials.ts";
+import { isAllowed } from "../upstream/sandbox/network.ts";
 import { createRuntime, decideSandbox, noRights } from "../upstream/sandbox/policy.ts";
 import {
   createProfile,
@@ -46,7 +48,9 @@ export async function explainSandbox(settings: Settings, name: string): Promise<
   const { config, sandbox, learned, isApproved, reviewedAt } = await findConfined(settings, name);
   if (config.type !== "stdio")
     return { name, state: "remote", what: "it runs elsewhere", learned, denied: [] };
-  const denied = await readDenials(settings, name, reviewedAt);
+  const profile = createProfile(name, config, learned);
+  const recorded = await readDenials(settings, name, reviewedAt);
+  const denied = recorded.filter((denial) => !isGiven(denial, profile));
   if (!isApproved)
     return { name, state: "not reviewed", what: "run `guildhall verify` first", learned, denied };
   const isConfined = decideSandbox(config, sandbox).kind === "box";
@@ -58,6 +62,13 @@ export async function explainSandbox(settings: Settings, name: string): Promise<
     learned,
     denied,
   };
+}
+
+/** True for what was denied before the rights were allowed. */
+function isGiven({ kind, what }: SandboxDenial, { read, write, hosts }: Profile): boolean {
+  const [, host = what, port] = /^(.*?)(?::(\d+))?$/.exec(what) ?? [];
+  if (kind === "host") return isAllowed(hosts, host, port === undefined ? port : Number(port));
+  return [...write, ...(kind === "read" ? read : [])].some((folder) => isInside(what, folder));
 }
 
 interface Confined {
@@ -119,12 +130,18 @@ export interface ProposedRight extends SandboxDenial {
   readonly isSecret: boolean;
 }
 
+export interface Attempt {
+  readonly isError: boolean;
+  /** The result, or the reason of a failure. */
+  readonly text: string;
+}
+
 export interface Learning {
   readonly profile: Profile;
   /** The tools that only read, which can be tried. */
   readonly tools: readonly string[];
-  /** Calls a tool in the sandbox. Returns the reason if it fails. */
-  attempt(tool: string, args: JsonObject): Promise<string | undefined>;
+  /** Calls a tool in the sandbox. Never throws. */
+  attempt(tool: string, args: JsonObject): Promise<Attempt>;
   /** The smallest set of rights that covers everything denied so far. */
   propose(): readonly ProposedRight[];
   /** False if only the server's own error messages are known. */
@@ -176,10 +193,10 @@ export async function openLearning(settings: Settings, name: string): Promise<Le
     isTraced: trace !== undefined,
     async attempt(tool, args) {
       try {
-        const { isError, content } = await hall.call(tool, args);
-        return isError ? textsOf(content) : undefined;
+        const { isError = false, content } = await hall.call(tool, args);
+        return { isError, text: textsOf(content) };
       } catch (error) {
-        return messageOf(error);
+        return { isError: true, text: messageOf(error) };
       }
     },
     propose() {

@@ -149,7 +149,7 @@ export function requireConfigured(name: string, loaded: LoadedConfig): Configure
   const server = Object.hasOwn(servers, name) ? servers[name] : undefined;
   if (server) return server;
   const names = Object.keys(servers);
-  throw unknownName("server", name, names, "Add servers under mcpServers in guildhall.json.");
+  throw unknownName("server", name, names, "See your servers with `guildhall list`.");
 }
 
 /** NOT_FOUND with the names most like it, else with all. */

@@ -13,7 +13,7 @@ import type { UpstreamState } from "../upstream/upstream.ts";
 import { askHall } from "./admin-client.ts";
 import type { HallStatus, UpstreamStatus } from "./admin-contract.ts";
 import { findUnapproved } from "./discover.ts";
-import { findModuleFailures } from "./faults.ts";
+import { findModuleFailures, findPolicyProblems } from "./faults.ts";
 import { findStoreProblem, openProjectLedger, readHistory } from "./project-store.ts";
 import { findUnconfined } from "./sandbox.ts";
 import { hasProjectFile, loadSettings, type Settings } from "./settings.ts";
@@ -40,6 +40,7 @@ export type ProjectStatus = Notes &
         readonly unreviewed: readonly string[];
         readonly registrations: readonly never[];
         readonly failedModules: readonly ModuleFailure[];
+        readonly brokenPolicies: readonly string[];
       }
   );
 
@@ -53,12 +54,15 @@ export async function readStatus(folder: string): Promise<ProjectStatus> {
   const unconfined = await findUnconfined(settings);
   if (status) return { running: true, ...status, adminTokens, unconfined };
   const problem = (await findStoreProblem(settings))?.message;
+  const brokenPolicies = await findPolicyProblems(settings);
   return {
     running: false,
     ...(problem === undefined ? {} : { store: { problem } }),
     ...(await readKnownUpstreams(folder, settings)),
     registrations: [],
-    failedModules: await findModuleFailures(settings),
+    // Modules are loaded into a hall, and none opens with broken policies.
+    failedModules: brokenPolicies.length > 0 ? [] : await findModuleFailures(settings),
+    brokenPolicies,
     adminTokens,
     unconfined,
   };
@@ -174,7 +178,7 @@ export interface Overview {
   readonly next: readonly string[];
 }
 
-/** Starts nothing. Throws ConfigError. */
+/** Starts no server. Throws ConfigError. */
 export async function readOverview(folder: string): Promise<Overview> {
   const settings = await loadSettings({ folder, logLevel: "silent" }, "silent");
   const [listed, status, waiting] = await Promise.all([
@@ -190,11 +194,29 @@ export async function readOverview(folder: string): Promise<Overview> {
     .map(({ name }) => name);
   const unknown = listed.filter(({ state, tools }) => state === "enabled" && !tools);
   const pending = waiting?.pending.length ?? 0;
+  const broken = status?.brokenPolicies ?? (await findPolicyProblems(settings));
+  const modules =
+    status?.failedModules ?? (broken.length > 0 ? [] : await findModuleFailures(settings));
+  const isHeldUnknown = listed.some(({ state, tools }) => state === "held" && !tools);
   const found = [
+    problem(
+      broken.length > 0,
+      `the policies deny everything: ${broken.join("; ")}`,
+      "policy check",
+    ),
     problem(pending > 0, `${plural(pending, "call")} waiting for approval`, "approvals"),
     problem(unusable.length > 0, `cannot be used: ${unusable.join(", ")}`, "doctor"),
     problem(down.length > 0, `not answering: ${down.join(", ")}`, "doctor"),
-    problem(held.length > 0, `held until you review them: ${held.join(", ")}`, "verify"),
+    problem(
+      modules.length > 0,
+      `not loaded: ${modules.map(({ module }) => module).join(", ")}`,
+      "doctor",
+    ),
+    problem(
+      held.length > 0,
+      `held until you review them: ${held.join(", ")}`,
+      isHeldUnknown ? "build" : "verify",
+    ),
     problem(
       unknown.length > 0,
       `no tools known for ${unknown.map(({ name }) => name).join(", ")}`,

@@ -231,6 +231,10 @@ function summarise(errors: string): string {
     .split("\n")
     .map((line) => line.replace(/^npm (error|ERR!) ?/, "").trim())
     .filter((line) => line !== "" && !line.startsWith("A complete log"));
+  // npm adds four lines of general advice, each after the number.
+  const missing = lines.find((line) => line.startsWith("404 Not Found"));
+  if (missing !== undefined)
+    return `the registry does not have it, or does not show it to you (${missing})`;
   return lines.join("; ").slice(0, errorCharactersMax);
 }
 

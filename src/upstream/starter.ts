@@ -1,4 +1,4 @@
-import { HallError } from "../base/errors.ts";
+import { fullMessageOf, HallError } from "../base/errors.ts";
 import type { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
 import type { ServerConfig } from "../config/schema.ts";
@@ -48,6 +48,17 @@ export class Starter {
     return text === undefined
       ? outcome
       : { ...outcome, content: [...texts, { type: "text", text }] };
+  }
+
+  /** The same for an error response. */
+  explainError(error: unknown): unknown {
+    if (!(error instanceof HallError && error.relayed)) return error;
+    const { code, message, relayed, cause, details, hint, next } = error;
+    const text = this.explain(fullMessageOf(error));
+    if (text === undefined) return error;
+    const told = { ...relayed, message: `${relayed.message}\n${text}` };
+    const options = { cause, details, hint, next, relayed: told };
+    return new HallError(code, `${message}\n${text}`, options);
   }
 
   /** Names the access that the sandbox denied, if the text mentions it. */

@@ -284,7 +284,7 @@ class UpstreamServer implements Upstream {
         this.#count(error);
         // HeaderMismatch: our copy of the tool's schema is out of date.
         const isMismatch = error instanceof HallError && error.relayed?.code === -32020;
-        if (!isMismatch || !context.scope.takeRetry()) throw error;
+        if (!isMismatch || !context.scope.takeRetry()) throw this.#starter.explainError(error);
         await this.#known.refresh("tools");
         return this.#takeOutcome(await this.#relay("tools/call", params, context, tool), tool);
       },

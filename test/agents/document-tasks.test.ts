@@ -425,7 +425,7 @@ test("a task that lacks an argument of every tool is handed back with the argume
     .result("tools/call", modern({ name: weather, arguments: { task } }));
   expect(calls).toEqual([]);
   expect(structuredContent).toMatchObject({
-    why: "it does not give latitude and longitude",
+    why: "the task does not give latitude and longitude",
     tools: [{ missing: ["latitude", "longitude"] }, { missing: ["state"] }],
   });
 });

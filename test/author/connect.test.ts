@@ -47,6 +47,17 @@ test("connects over HTTP, and a tool's failure is a result", async () => {
   expect(await client.callTool("shout", {})).toMatchObject({ isError: true });
 });
 
+test("a message of a hall has no facts for programs at its end", async () => {
+  const serving = await serve(shout, { port: 0 });
+  onTestFinished(() => serving.close());
+  await using client = await connect({ url: String(serving.url) });
+  await expect(client.callTool("shot", {})).rejects.toMatchObject({
+    code: "NOT_FOUND",
+    message: expect.stringMatching(/did you mean shout\?$/),
+    details: { near: ["shout"] },
+  });
+});
+
 test("a server that does not answer is reported as unavailable", async () => {
   await expect(connect({ command: process.execPath, args: ["-e", ""] })).rejects.toMatchObject({
     code: "UNAVAILABLE",

@@ -169,6 +169,18 @@ test("errors of the operating system come with advice", async () => {
   ).toBe("guildhall: the current directory no longer exists\n  Change to an existing directory.");
 });
 
+test("after a file that cannot be used, the advice is about that file", async () => {
+  writeFileSync(join(line.root, "sound", "speech.mjs"), 'import { tool } from "guildhall";');
+  expect((await run("sound", ["register", "speech.mjs"])).stderr).toContain(
+    "Install it beside the file, from its folder or archive: npm install /path/to/guildhall",
+  );
+  expect((await run("sound", ["policy", "test", "no-such.yaml"])).stderr).toContain(
+    'cannot read "no-such.yaml" (ENOENT)\n  Check the path.',
+  );
+  const { stderr } = await run("sound", ["policy", "publish"]);
+  expect(stderr).toMatch(/Set "store\.url" in \S*guildhall\/config\.json\./);
+});
+
 test("help is no failure", async () => {
   expect(await run("sound", ["tools", "--json", "--help"])).toMatchObject({
     exit: 0,

@@ -61,7 +61,7 @@ test("Enter reports selected rows that are not visible, and counts once all were
   const top = draw(all);
   expect(top.seen).toBeLessThan(items.length);
   expect(top.foot.replace(/ +/g, " ")).toBe(
-    ` start (${items.length - top.seen} not visible; go to the end of the list first), q: stop`,
+    ` start (${items.length - top.seen} not visible; go to the end of the list first, with PgDn), q: stop`,
   );
   const end = draw({ ...all, at: items.length - 1, seen: top.seen });
   expect(end.seen).toBe(items.length);
@@ -70,4 +70,19 @@ test("Enter reports selected rows that are not visible, and counts once all were
   expect(endsList("enter", { ...all, seen: end.seen }, question)).toBe(true);
   const short = { ...question, items: items.slice(0, 2) };
   expect(drawList(short, press("a", none, 2), size)).toMatchObject({ seen: 2 });
+});
+
+test("PgDn leaves no item out, and PgUp leads back", () => {
+  const size = { columns: 40, rows: 24 };
+  const draw = (state: ListState): ListState => ({ ...state, ...drawList(question, state, size) });
+  let state = draw(none);
+  const pages = [state.shown];
+  while (state.seen !== items.length) {
+    state = draw(pressKey("pagedown", state, items.length));
+    expect(state.shown?.from).toBeLessThanOrEqual(pages.at(-1)?.to ?? 0);
+    pages.push(state.shown);
+  }
+  expect(pages.length).toBeGreaterThan(1);
+  for (const _ of pages) state = draw(pressKey("pageup", state, items.length));
+  expect(state).toMatchObject({ at: 0, shown: { from: 0 } });
 });

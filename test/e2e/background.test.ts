@@ -114,6 +114,10 @@ test("a hall that cannot start says why", async () => {
   const { code, out } = await run("start", "--port", String(port));
   other.close();
   expect(code).toBe(69);
-  expect(JSON.stringify(out)).toContain(`the hall did not start: port ${port} is in use`);
-  expect(JSON.stringify(out)).toContain(`guildhall start --port ${port + 1}`);
+  expect(out).toMatchObject({
+    error: {
+      message: `the hall did not start: port ${port} is in use`,
+      suggestion: expect.stringMatching(`^Run: guildhall start --port ${port + 1}\n  Its log is `),
+    },
+  });
 });

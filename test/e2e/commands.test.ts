@@ -601,7 +601,6 @@ describe.concurrent("guildhall doctor", () => {
             advice: expect.stringContaining("Install it"),
           },
           {},
-          {},
         ],
       },
       { name: "empty", ok: false, checks: [{}, {}, {}, { what: "lists 0 tools", ok: false }] },
@@ -648,7 +647,7 @@ describe.concurrent("the reader of the output", () => {
 
 describe.concurrent("a server whose own entry cannot be used", () => {
   const bad = faulty("", { args: [faultyFile, `\${GUILDHALL_TEST_UNSET}`] });
-  const reason = `args[1]: the variable GUILDHALL_TEST_UNSET is not set: no secret of that name, and not in the environment of this command; expected a value; run guildhall secret set GUILDHALL_TEST_UNSET`;
+  const reason = `args[1]: the variable GUILDHALL_TEST_UNSET is not set: no secret of that name, and not in the environment of this command; run guildhall secret set GUILDHALL_TEST_UNSET`;
 
   test("is named with the reason, keeps its entry, and affects nothing else", async () => {
     const good = faulty("starts=nowhere");

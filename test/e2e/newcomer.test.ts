@@ -88,7 +88,7 @@ test("init: one list, keys stored, one progress, one review", async () => {
   await terminal.shows("also in Claude Desktop, Codex");
   await terminal.shows("q: stop");
   terminal.type("\r");
-  await terminal.shows(/Store GITHUB_TOKEN as secrets? of this project/);
+  await terminal.shows(/Store GITHUB_TOKEN in the secrets of this project/);
   terminal.type("\r");
   await terminal.confirm();
   await terminal.shows("memory: installing");

@@ -232,14 +232,18 @@ describe.concurrent("the command line", () => {
   });
 
   test.each([
-    ["an unknown command", ["nope"], "error: unknown command 'nope'"],
-    ["a mistyped command", ["mpc"], "(Did you mean mcp?)"],
-    ["an unknown option", ["mcp", "--nope"], "error: unknown option '--nope'"],
-    ["an argument too many", ["mcp", "extra"], "error: too many arguments"],
+    [
+      "an unknown command",
+      ["xyzzyxy"],
+      'guildhall: unknown command "xyzzyxy"\n  Run it with --help for usage and examples.\n',
+    ],
+    ["a mistyped command", ["mpc"], 'unknown command "mpc"; did you mean mcp?\n'],
+    ["an unknown option", ["mcp", "--nope"], 'guildhall: unknown option "--nope"\n'],
+    ["an argument too many", ["mcp", "extra"], 'too many arguments for "mcp"; it takes none\n'],
     [
       "an option without its value",
       ["mcp", "--expose"],
-      "error: option '--expose <faces>' argument missing",
+      'guildhall: option "--expose <faces>" argument missing\n',
     ],
     [
       "a face there is not",

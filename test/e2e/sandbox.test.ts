@@ -202,6 +202,12 @@ test.concurrent("a review states the rights of a new server, and learning adds d
   }
   const what = "in a sandbox: writes ./open; no network";
   expect(explained).toMatchObject({ state: "confined", what });
+  // The failure of a fetch names no host, as a result and as an error of the protocol.
+  const page = { url: "http://198.51.100.1/", throws: true };
+  const { stderr } = await run("call", "hostile.get_page", JSON.stringify(page));
+  expect(stderr).toContain("guildhall: fetch failed\n");
+  expect(stderr).toContain('The sandbox of server "hostile" has no network.');
+  expect(stderr).toContain("guildhall sandbox learn hostile");
   await read(key);
   const call = `hostile.get_file=${JSON.stringify({ path: file })}`;
   const learned = await run("sandbox", "learn", "hostile", "--call", call, "--yes", "--json");
@@ -211,6 +217,9 @@ test.concurrent("a review states the rights of a new server, and learning adds d
     { kind: "read", what: file, isSecret: false },
   ]);
   expect(profile).toEqual(["reads ~/notes/list.txt", "writes ./open", "no network"]);
+  expect(learned.stderr).toBe("");
+  const now = JSON.parse((await run("sandbox", "explain", "hostile", "--json")).stdout);
+  expect(now.denied).toEqual([{ kind: "read", what: key }]);
   expect((await read(file)).stdout).toBe("buy milk\n");
   expect((await read(key)).stdout).not.toContain("PRIVATE");
 });

@@ -282,3 +282,12 @@ test("status names the modules that are not loaded, and why", async () => {
   const { failedModules } = await createHandlers(hall.hall, async () => {}, settings).status({});
   expect(failedModules).toEqual([{ module: "tools/bad.mjs", error: "kaboom" }]);
 });
+
+test("status of a hall names the policy file that denies everything", async () => {
+  await using hall = await startHall();
+  const handlers = createHandlers(hall.hall, async () => {}, {} as never);
+  expect((await handlers.status({})).brokenPolicies).toEqual([]);
+  const file = "/policies/bad.cedar";
+  await hall.hall.policies.replace([{ file, text: "forbid (nobody);", isProject: false }]);
+  expect((await handlers.status({})).brokenPolicies).toEqual([expect.stringContaining(file)]);
+});

@@ -55,6 +55,14 @@ test("a client at /mcp/NAME lists and calls only the tools of the preset", async
   expect(namesOf(await echo(list))).toEqual(["echo__echo", "echo__typed"]);
 });
 
+test("an address that the hall does not have is answered with those it has", async () => {
+  await using door = await openPresets();
+  const { status, text } = await door.send({ path: "/nothing", body: initialize });
+  expect(status).toBe(404);
+  expect(text).toContain("/ready");
+  expect(text).toContain("Check the address.");
+});
+
 test("a session belongs to its preset, and an unknown preset is a 404 that names the others", async () => {
   await using door = await openPresets();
   const send = await greetAt(door, "/mcp/looking");

@@ -223,6 +223,8 @@ async function answer({ method, params }) {
       const text = url ? await (await fetch(url)).text() : fs.readFileSync(path, "utf8");
       return { content: [{ type: "text", text }] };
     } catch (error) {
+      // As servers do that hide the cause.
+      if (params.arguments.throws) throw error;
       return { isError: true, content: [{ type: "text", text: (error.cause ?? error).message }] };
     }
   }
@@ -238,7 +240,12 @@ async function answer({ method, params }) {
 for await (const line of createInterface({ input: process.stdin })) {
   const message = JSON.parse(line);
   if (message.id === undefined) continue;
-  void answer(message).then((result) =>
-    process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: message.id, result })}\n`),
-  );
+  void answer(message)
+    .then(
+      (result) => ({ result }),
+      (error) => ({ error: { code: -32603, message: error.message } }),
+    )
+    .then((reply) =>
+      process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: message.id, ...reply })}\n`),
+    );
 }

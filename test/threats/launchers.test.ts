@@ -169,3 +169,16 @@ test("an unreachable registry is named, and the review continues", async () => {
   expect(stdout).toMatch(/it did not answer: npm could not install some-server: .*ECONNREFUSED/);
   expect(stdout).toContain("it did not answer");
 });
+
+test("a package that the registry does not have is named in one sentence", async () => {
+  using home = makeHome();
+  await using registry = await startPackageRegistry();
+  home.write("~/.npmrc", `registry=${registry.origin}`);
+  const box = { command: "npx", args: ["-y", "some-server"] };
+  home.write("./guildhall.json", { mcpServers: { box } });
+  const { stdout } = await home.run(cli, ["verify", "--yes"]);
+  expect(stdout.replace(/\s+/g, " ")).toContain(
+    "npm could not install some-server: the registry does not have it, or does not show it to you (404 Not Found - GET",
+  );
+  expect(stdout).not.toContain("E404");
+});

@@ -5,6 +5,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { ServerDot, ServerState } from "../parts/server-state.tsx";
 import { Ago, Empty, formatMs, Page, plural } from "../parts/shown.tsx";
+import { isBad, pickServers } from "../pick-servers.ts";
 import { hrefOf } from "../router.ts";
 import { useCalls, useData } from "../store.ts";
 import type { ScreenProps } from "./screens.ts";
@@ -77,7 +78,7 @@ function Tiles(props: {
 }) {
   const { servers, minutes, waiting } = props;
   const enabled = servers.filter(({ state }) => state !== "disabled");
-  const bad = enabled.filter(({ state, run }) => state !== "enabled" || run?.kind === "down");
+  const bad = servers.filter(isBad);
   const recent = minutes.slice(-recentMinutes);
   const sum = (of: (minute: Minute) => number): number =>
     recent.reduce((total, minute) => total + of(minute), 0);
@@ -159,7 +160,10 @@ function Tile(props: {
   );
 }
 
+const serversMax = 8;
+
 function ServerCard({ servers }: { readonly servers: readonly PageServer[] }) {
+  const more = servers.length - serversMax;
   return (
     <section class="card">
       <header>
@@ -174,7 +178,7 @@ function ServerCard({ servers }: { readonly servers: readonly PageServer[] }) {
         </Empty>
       ) : (
         <div class="list-lines">
-          {servers.slice(0, 8).map((server) => (
+          {pickServers(servers, serversMax).map((server) => (
             <a key={server.name} href={hrefOf("servers", server.name)}>
               <ServerDot server={server} />
               <strong class="ellipsis">{server.name}</strong>
@@ -186,6 +190,7 @@ function ServerCard({ servers }: { readonly servers: readonly PageServer[] }) {
               </span>
             </a>
           ))}
+          {more > 0 && <a href={hrefOf("servers")}>{more} more</a>}
         </div>
       )}
     </section>

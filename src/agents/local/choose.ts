@@ -173,7 +173,7 @@ export function findDoubt(
   if (!isNamed && (isContrary || !(fits || isCovered || isStatedOutright(first))))
     return "no tool here clearly fits it";
   const unsure = filling.filled.filter(({ isSure }) => !isSure).map(({ name }) => name);
-  if (filling.missing.length > 0) return `it does not give ${listWords(filling.missing)}`;
+  if (filling.missing.length > 0) return `the task does not give ${listWords(filling.missing)}`;
   if (unsure.length > 0) return `${listWords(unsure)} must be checked`;
   if (filling.unusedData.length > 0)
     return `${name} has no parameter for ${listWords(filling.unusedData)}`;

@@ -97,7 +97,7 @@ function printBuild(
 
 function formatExposureChange({ before, after }: ExposureChange): string {
   const size = ({ tools, bytes, tokens }: Exposure): string =>
-    `${plural(tools.length, "tool")} (${formatBytes(bytes)}, about ${tokens} tokens)`;
+    `${plural(tools.length, "tool")} (${formatBytes(bytes)}, about ${tokens.toLocaleString("en")} tokens)`;
   const instead = before.bytes > after.bytes ? ` instead of ${size(before)}` : "";
   const other = after.tools.includes("find_tools") ? "tools" : "search";
   return `clients see ${size(after)}${instead}; to change it: \`guildhall expose ${other}\``;

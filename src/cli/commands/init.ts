@@ -68,7 +68,7 @@ function takeUsual({ yes, dryRun }: InitOptions): typeof chooseServers {
 async function offerSecrets(names: readonly string[]): Promise<boolean> {
   const { confirm, isCancel } = await import("@clack/prompts");
   const isWanted = await confirm({
-    message: `Store ${names.join(", ")} as secrets of this project? Otherwise each hall needs them in its environment.`,
+    message: `Store ${names.join(", ")} in the secrets of this project? Otherwise each hall needs ${names.length === 1 ? "it" : "them"} in its environment.`,
   });
   if (isCancel(isWanted)) throw new HallError("CANCELLED", "nothing was written");
   return isWanted;

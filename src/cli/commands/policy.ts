@@ -10,7 +10,7 @@ import {
   readPerson,
   runPolicyCases,
 } from "../../hall/policy-cases.ts";
-import { publishPolicies } from "../../hall/together/shared-policies.ts";
+import { publishPolicies, requireDatabase } from "../../hall/together/shared-policies.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { paint, print, table } from "../print.ts";
@@ -54,7 +54,7 @@ export async function runPolicyCheck(options: JsonOption): Promise<void> {
 export async function runPolicyPublish(
   options: JsonOption & { readonly withdraw?: boolean },
 ): Promise<void> {
-  const settings = await loadProject();
+  const settings = requireDatabase(await loadProject());
   const { withdraw: isWithdrawn = false } = options;
   const own = settings.loaded.policies.filter(({ isProject }) => !isProject);
   const files = isWithdrawn ? [] : own;
@@ -103,7 +103,10 @@ function showPolicy({ name, place, text, reads }: PolicyLine): string {
 
 export async function runPolicyTest(file: string, options: JsonOption): Promise<void> {
   const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
-    throw new HallError("NOT_FOUND", `cannot read "${file}" (${cause.code})`, { cause });
+    throw new HallError("NOT_FOUND", `cannot read "${file}" (${cause.code})`, {
+      cause,
+      hint: "Check the path.",
+    });
   });
   const results = await runPolicyCases(await loadProject(), text);
   const failed = results.filter(({ passed }) => !passed);

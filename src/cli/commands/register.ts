@@ -115,11 +115,26 @@ async function loadToolkits(file: string): Promise<readonly Toolkit[]> {
       hint: "Check the path.",
     });
   const exported = await importFile(pathToFileURL(resolve(file)).href).catch((cause: unknown) => {
-    throw new HallError("EXECUTION", `cannot load ${file}: ${messageOf(cause)}`, { cause });
+    const message = messageOf(cause);
+    throw new HallError("EXECUTION", `cannot load ${file}: ${message}`, {
+      cause,
+      hint: adviseAuthor(message),
+    });
   });
   const found = [...new Set(Object.values(exported))].filter(isToolkit);
   if (found.length > 0) return found;
   throw new HallError("INVALID_PARAMS", `${file} exports no toolkit`, {
     hint: "Export one made with toolkit(…), or give a JSON file.",
   });
+}
+
+/** The next step after Node's reason for not loading a module. */
+function adviseAuthor(reason: string): string {
+  const [, missing] = /^Cannot find package '([^']+)'/.exec(reason) ?? [];
+  if (missing === "guildhall")
+    return "Install it beside the file, from its folder or archive: npm install /path/to/guildhall";
+  if (missing !== undefined) return `Install it beside the file: npm install ${missing}`;
+  return /import statement|Unexpected token 'export'/.test(reason)
+    ? "Make the file a module: npm pkg set type=module, or name it .mjs."
+    : "Correct the file.";
 }

@@ -3,6 +3,7 @@ import { type JsonObject, parseObject } from "../../base/json.ts";
 import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
 import {
+  type Attempt,
   acceptRights,
   explainSandbox,
   type Learning,
@@ -116,18 +117,18 @@ function parseArguments(json: string): JsonObject {
 /** Nothing is called without the person: each tool is named with the arguments they type. */
 async function tryTools(learning: Learning, options: LearnOptions): Promise<void> {
   for (const tool of learning.tools) {
-    const answer = await askLine(
-      `${visible(tool)}: arguments as JSON, {} for none, Enter to skip, q to stop > `,
-    );
+    const question = `${visible(tool)}: arguments as JSON, {} for none, Enter to skip, q to stop >`;
+    const answer = await askLine(`${wrapProse(question)} `);
     if (answer === "q") return;
     if (answer !== "") report(tool, await learning.attempt(tool, parseArguments(answer)), options);
   }
 }
 
-function report(tool: string, failure: string | undefined, { json }: JsonOption): void {
+/** With the answer, because a server may hide its failures in it. */
+function report(tool: string, { isError, text }: Attempt, { json }: JsonOption): void {
   if (json) return;
-  const text = failure === undefined ? "worked" : `failed: ${visible(failure.slice(0, 300))}`;
-  process.stderr.write(`${visible(tool)} ${text}\n`);
+  const what = `${tool} ${isError ? "failed" : "answered"}: ${text.slice(0, 300)}`;
+  process.stderr.write(`${wrapProse(visible(what), process.stderr)}\n`);
 }
 
 function formatRight({ kind, what, isSecret }: ProposedRight): string {

@@ -52,6 +52,7 @@ function formatServers(servers: readonly ListedServer[]): string {
   const named = (wanted: ListedServer["state"]): readonly string[] =>
     servers.filter(({ state }) => state === wanted).map(({ name }) => name);
   const held = named("held");
+  const isUnknown = servers.some(({ state, tools }) => state === "held" && !tools);
   const unusable = named("unusable");
   return joinLines(
     table(["server", "state", "tools", "runs"], rows, {
@@ -59,7 +60,7 @@ function formatServers(servers: readonly ListedServer[]): string {
     }),
     held.length + unusable.length > 0 && "",
     held.length > 0 &&
-      `${plural(held.length, "server")} held until reviewed; run \`guildhall verify\``,
+      `${plural(held.length, "server")} held until reviewed; run \`guildhall ${isUnknown ? "build" : "verify"}\``,
     unusable.length > 0 &&
       paint("red", `${unusable.join(", ")} cannot be used; run \`guildhall doctor\` for advice`),
   );

@@ -82,8 +82,8 @@ function formatSandboxes({ unconfined, ...status }: ProjectStatus): readonly str
   ];
 }
 
-function formatFaults({ failedModules, upstreams }: ProjectStatus): readonly string[] {
-  return describeFaults(failedModules, upstreams).map(formatFault);
+function formatFaults(status: ProjectStatus): readonly string[] {
+  return describeFaults(status).map(formatFault);
 }
 
 /** In a fresh clone, that is every server. */
@@ -195,8 +195,9 @@ function formatState(state: UpstreamState): Cell {
 }
 
 /** `guildhall` alone: where you are, what is wrong, what to do next. */
-export async function runOverview(): Promise<void> {
-  process.stdout.write(`${wrapProse(formatOverview(await readOverview(process.cwd())))}\n`);
+export async function runOverview(options: JsonOption): Promise<void> {
+  const overview = await readOverview(process.cwd());
+  print(overview, wrapProse(formatOverview(overview)), options);
 }
 
 function formatOverview({ folder, files, servers, tools, hall, problems, next }: Overview): string {

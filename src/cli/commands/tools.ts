@@ -186,7 +186,7 @@ function formatExposure({ expose, tools, bytes, tokens }: Exposure): string {
   const first = tools.slice(0, namesMax).map(visible).join(", ");
   const more = tools.length > namesMax ? ` and ${tools.length - namesMax} more` : "";
   return [
-    `clients that start now see ${plural(tools.length, "tool")} (${formatBytes(bytes)}, about ${tokens} tokens; expose: ${expose}): ${first}${more}`,
+    `clients that start now see ${plural(tools.length, "tool")} (${formatBytes(bytes)}, about ${tokens.toLocaleString("en")} tokens; expose: ${expose}): ${first}${more}`,
     "to change it: `guildhall expose tools`, `search`, `agents`, `code` or `default`",
   ].join("\n");
 }

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { HallError } from "../../base/errors.ts";
 import { dataFolder, makePrivateFolder, replacePrivate } from "../../base/files.ts";
+import { userFileOf } from "../../config/files.ts";
 import type { Board } from "../../store/shared/board.ts";
 import type { PolicyFile } from "../../trust/policy/parse.ts";
 import type { SharedFiles } from "../../trust/policy/policies.ts";
@@ -83,11 +84,13 @@ export async function followPolicies(
 
 const nonePublished: Published = { revision: 0, files: [] };
 
-function requireDatabase(settings: Settings): Settings {
+/** Throws INVALID_PARAMS without a database that halls share. */
+export function requireDatabase(settings: Settings): Settings {
   if (settings.config.store.url !== undefined) return settings;
   throw new HallError("INVALID_PARAMS", "there are no other halls: store.url is not set", {
     hint: "The policy files of this machine count here without being published.",
-    next: [{ do: "edit-config", field: "store.url" }],
+    // A project's file cannot set it.
+    next: [{ do: "edit-config", field: "store.url", file: userFileOf(process.env) }],
   });
 }
 

@@ -73,6 +73,7 @@ function readRequest(
       code: "NOT_FOUND",
       message:
         "Not found. Endpoints below /api/toolkits: /NAME, /NAME/health, /NAME/refresh, /NAME/functions/FUNCTION, /NAME/functions/FUNCTION/call",
+      hint: "Check the address.",
     };
   const method = Object.hasOwn(route, verb) ? route[verb] : undefined;
   if (method === undefined) return notAllowed(Object.keys(route).join(", "));

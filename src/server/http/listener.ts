@@ -414,5 +414,7 @@ class Listener implements HttpListener {
 const notFound: Refusal = {
   status: 404,
   code: "NOT_FOUND",
-  message: "Not found. Endpoints: /mcp, /ws, /sse, /messages, /api/toolkits, /metrics, /health",
+  message:
+    "Not found. Endpoints: /mcp, /ws, /sse, /messages, /api/toolkits, /metrics, /health, /ready",
+  hint: "Check the address.",
 };

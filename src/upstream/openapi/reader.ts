@@ -65,7 +65,7 @@ async function readFile(file: string): Promise<Buffer> {
   const project = process.cwd();
   const path = relative(project, file);
   const missing = new HallError("NOT_FOUND", `"${file}" was not found`, {
-    hint: 'Correct "openapi" in the server\'s entry.',
+    hint: "Check the path of the document.",
   });
   if (!isAbsolute(path) && isInside(realOf(file), realOf(project))) {
     const text = await readProjectFile(project, path, bytesMax);

@@ -16,8 +16,16 @@ export interface SandboxDenial {
 /** For the reader of a failed call's result. */
 export function describeDenials(server: string, denials: readonly SandboxDenial[]): string {
   const what = [...new Set(denials.map(describeDenial))].slice(0, 5).join(", ");
-  const next = adviceForModel([{ do: "run-command", command: `sandbox learn ${server}` }]);
-  return `The sandbox of server "${server}" denied ${what}. ${next}`;
+  return `The sandbox of server "${server}" denied ${what}. ${adviseToLearn(server)}`;
+}
+
+/** The same for a server whose failure names no host. */
+export function describeNoNetwork(server: string): string {
+  return `The sandbox of server "${server}" has no network. ${adviseToLearn(server)}`;
+}
+
+function adviseToLearn(server: string): string {
+  return adviceForModel([{ do: "run-command", command: `sandbox learn ${server}` }]);
 }
 
 const verbs: Readonly<Record<SandboxDenial["kind"], string>> = {
@@ -50,7 +58,15 @@ const resolveFailure = /resolution|resolve|EAI_AGAIN|ENOTFOUND/i;
 const addressFailure =
   /(?:ENETUNREACH|ECONNREFUSED|EHOSTUNREACH)\s+\[?((?:\d{1,3}\.){3}\d{1,3}):?(\d+)?/g;
 
+/** Failures of the network as clients of HTTP word them, without the host. */
+const networkFailure =
+  /fetch failed|network error|network is unreachable|connection (?:error|refused)|name resolution|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH/i;
+
 const charactersMax = 20_000;
+
+export function isNetworkFailure(text: string): boolean {
+  return networkFailure.test(text.slice(0, charactersMax));
+}
 
 /**
  * Finds denied accesses in a text of the server. A missing file counts only if it exists outside the sandbox

@@ -2,7 +2,7 @@ import { HallError } from "../../base/errors.ts";
 import type { ServerConfig } from "../../config/schema.ts";
 import type { BoxPlan } from "./box.ts";
 import { isContainer } from "./container.ts";
-import { describeDenials, findDenials } from "./denials.ts";
+import { describeDenials, describeNoNetwork, findDenials, isNetworkFailure } from "./denials.ts";
 import type { SandboxPolicy } from "./policy.ts";
 import { createProfile } from "./profile.ts";
 
@@ -28,7 +28,10 @@ export async function planBox(
     explain(text) {
       const denials = findDenials(text, profile, cwd);
       for (const denial of denials) policy.denied?.(name, denial);
-      return denials.length > 0 ? describeDenials(name, denials) : undefined;
+      if (denials.length > 0) return describeDenials(name, denials);
+      // A container may have a network by its own options.
+      const lacksNetwork = found !== undefined && profile.hosts.length === 0 && !policy.isLearning;
+      return lacksNetwork && isNetworkFailure(text) ? describeNoNetwork(name) : undefined;
     },
     isLearning: policy.isLearning,
     tracer: policy.tracer,

@@ -3,10 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { summariseDenials } from "../../../src/hall/sandbox-learn.ts";
+import type { Runtime } from "../../../src/upstream/sandbox/bubblewrap.ts";
 import { confineContainer, isContainer } from "../../../src/upstream/sandbox/container.ts";
 import { findDenials } from "../../../src/upstream/sandbox/denials.ts";
 import { isAllowed } from "../../../src/upstream/sandbox/network.ts";
-import { decideSandbox } from "../../../src/upstream/sandbox/policy.ts";
+import { planBox } from "../../../src/upstream/sandbox/plan.ts";
+import { decideSandbox, type SandboxPolicy } from "../../../src/upstream/sandbox/policy.ts";
 import { createProfile, describeProfile } from "../../../src/upstream/sandbox/profile.ts";
 import { createSystemCallFilter } from "../../../src/upstream/sandbox/seccomp.ts";
 import { parseTrace } from "../../../src/upstream/sandbox/trace.ts";
@@ -120,6 +122,26 @@ test.each([
   const profile = profileOf(["~/notes"]);
   const found = findDenials(text.replaceAll("~", home), profile, home);
   expect(found.map(({ kind, what }) => `${kind} ${what.replace(home, "~")}`)).toEqual(expected);
+});
+
+test.each([
+  ["fetch failed", [], true],
+  ["Error: Connection refused", [], true],
+  ["Not Found: no such repository", [], false],
+  // Another host that it may reach may be down.
+  ["fetch failed", ["https://api.example.com"], false],
+])("a failure without a host names the missing network: %s %s", async (text, args, isNamed) => {
+  const runtime = { bwrap: "/usr/bin/bwrap", perl: undefined } as unknown as Runtime;
+  const policy: SandboxPolicy = {
+    decide: () => ({ kind: "box", learned: none }),
+    runtime: async () => runtime,
+  };
+  const plan = await planBox("box", { ...faulty(), args }, policy);
+  expect(plan?.explain(text)).toBe(
+    isNamed
+      ? 'The sandbox of server "box" has no network. The user can run `guildhall sandbox learn box`.'
+      : undefined,
+  );
 });
 
 test("a trace shows what a server looked for in silence", () => {
