@@ -14,7 +14,7 @@ beforeEach(() => {
   vi.stubEnv("XDG_CACHE_HOME", join(home.path, "cache"));
   compiled = join(home.path, "cache", "guildhall", "compiled");
   build = join(home.path, "build");
-  mkdirSync(join(build, "packages"), { recursive: true });
+  mkdirSync(join(build, "lazy"), { recursive: true });
   writeScript("main.cjs", 'exports.run = () => require("./lazy/twice.cjs").twice(21);');
   writeScript("lazy/twice.cjs", twice);
 });
