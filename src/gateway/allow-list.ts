@@ -5,7 +5,9 @@ import type { ResolvedStage } from "./stage.ts";
 export const keepToAllowed: ResolvedStage = (next) => (call, context) => {
   const { tools } = call.caller;
   if (tools === undefined || isListed(tools, call.target.fullName)) return next(call, context);
-  throw new HallError("DENIED", `the caller's token or preset does not allow ${call.name}`);
+  throw new HallError("DENIED", `the caller's token or preset does not allow ${call.name}`, {
+    hint: "Use another token or preset, or ask for one that names the tool.",
+  });
 };
 
 /** True if a list of `server.tool` and `server.*` names the tool. */

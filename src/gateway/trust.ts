@@ -359,7 +359,7 @@ async function waitForAnswer(
   const report = (): void => {
     // Tiny, because the tool's own progress must be greater.
     const waited = (1 + now() - startedAt) / 1e9;
-    progress({ progress: waited, message: "waiting for approval" });
+    progress({ progress: waited, message: "waiting for approval: guildhall approvals" });
   };
   const timer = setInterval(report, progressMs).unref();
   if (takesProgress) report();

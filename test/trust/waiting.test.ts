@@ -100,7 +100,7 @@ test("a call with a progress token stays open for five minutes and says every 5 
   const reports = client.received.filter(({ method }) => method === "notifications/progress");
   expect(reports).toHaveLength(60);
   expect(reports[0]).toMatchObject({
-    params: { progressToken: "p", message: "waiting for approval" },
+    params: { progressToken: "p", message: "waiting for approval: guildhall approvals" },
   });
   await pass(1_000);
   expect(await answerOf(client, id)).toMatchObject({
