@@ -208,7 +208,7 @@ function isBelow(line: string): boolean {
 }
 
 function splitKey(text: string, line: number): readonly [key: string, rest: string] {
-  const match = /^([A-Za-z][\w-]*):(?:\s+(.*))?$/.exec(text.trimEnd());
+  const match = /^([A-Za-z][\w-]*):(?:\s+(.*))?$/s.exec(text.trimEnd());
   if (!match) throw fault(`"${text.trim().slice(0, 60)}" is not \`key: value\``, line);
   return [match[1] ?? "", (match[2] ?? "").trim()];
 }
@@ -240,7 +240,10 @@ function readScalar(text: string, line: number): string {
       throw fault("unterminated double quotes", line);
     }
   }
-  if (!text.startsWith("'")) return text.replace(/\s+#.*$/, "");
+  if (!text.startsWith("'")) {
+    const comment = text.search(/\s#/);
+    return comment === -1 ? text : text.slice(0, comment).trimEnd();
+  }
   if (text.length < 2 || !text.endsWith("'")) throw fault("unterminated single quotes", line);
   return text.slice(1, -1).replaceAll("''", "'");
 }

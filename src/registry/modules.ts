@@ -241,7 +241,7 @@ export async function digestModules(
 const importsMax = 500;
 /** A path after `from`, `import` or `require`, and any path of a script, such as a worker's. */
 const relativeImport =
-  /\b(?:from|import|require)\s*\(?\s*["'`](\.{1,2}\/[^"'`\n]+)["'`]|["'`](\.{1,2}\/[^"'`\n]+\.[cm]?[jt]sx?)["'`]/g;
+  /\b(?:from|import|require)\s*(?:\(\s*)?["'`](\.{1,2}\/[^"'`\n]+)["'`]|["'`](\.{1,2}\/[^"'`\n]+\.[cm]?[jt]sx?)["'`]/g;
 
 type ModuleDigests = Pick<Module, "digest" | "code">;
 

@@ -176,9 +176,10 @@ const plain = /^[\w-]*(\.[\w-]*)?$/;
 
 /**
  * Full names that become this one with `__` for the first dot. Computed on demand: an index would
- * slow the start down.
+ * slow the start down. A client may call anything, so there are none for a very long name.
  */
 function dottedOf(name: string): readonly string[] {
+  if (name.length > spelledMax) return [];
   const dot = name.indexOf(".");
   const found: string[] = [];
   for (
@@ -190,6 +191,8 @@ function dottedOf(name: string): readonly string[] {
   }
   return found;
 }
+
+const spelledMax = 1_000;
 
 function only<T>(sharing: readonly T[]): T | undefined {
   return sharing.length === 1 ? sharing[0] : undefined;

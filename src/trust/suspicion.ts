@@ -38,6 +38,7 @@ const order = "an order to the model";
 const secrecy = "asks for secrecy";
 const data = "asks for secrets or private files";
 
+/** A text may be megabytes long: each takes time in proportion to that, so few runs are without a limit. */
 const patterns: readonly Rule[] = [
   {
     why: "invisible characters",
@@ -78,13 +79,13 @@ const patterns: readonly Rule[] = [
   {
     why: data,
     pattern:
-      /(~\/|\$HOME\/|\/home\/|\/root\/)[\w./-]*\.(ssh|aws|config|env|cursor|claude|gnupg|kube|netrc|npmrc|docker)|\b(id_rsa|id_ed25519|mcp\.json)\b|(?<!\w)(\.env|\/etc\/passwd|\/proc\/self)\b|\b(include|send|append|attach|pass|read|copy|forward|put|provide|paste|add|insert|upload|exfiltrate)\b[^.\n]{0,60}\b(conversation( history)?|chat history|previous messages|system prompt|api[ _-]?keys?|passwords?|credentials?|secrets?|environment variables?|private keys?|access tokens?|session cookies?|ssh keys?)\b[^.\n]{0,40}\b(as|in|into|to|inside|within) (the|this|an?|our)\b(?! word document)/i,
+      /(~\/|\$HOME\/|\/home\/|\/root\/)[\w./-]{0,200}\.(ssh|aws|config|env|cursor|claude|gnupg|kube|netrc|npmrc|docker)|\b(id_rsa|id_ed25519|mcp\.json)\b|(?<!\w)(\.env|\/etc\/passwd|\/proc\/self)\b|\b(include|send|append|attach|pass|read|copy|forward|put|provide|paste|add|insert|upload|exfiltrate)\b[^.\n]{0,60}\b(conversation( history)?|chat history|previous messages|system prompt|api[ _-]?keys?|passwords?|credentials?|secrets?|environment variables?|private keys?|access tokens?|session cookies?|ssh keys?)\b[^.\n]{0,40}\b(as|in|into|to|inside|within) (the|this|an?|our)\b(?! word document)/i,
   },
   {
     why: "an address",
     // Links to documentation are common: an address counts where something is sent to it or taken from it.
     pattern:
-      /\b(send|post|upload|forward|report|submit|copy|deliver|leak|fetch|load|open|follow|download|execute|run|curl|wget|get|call|contact|ping|render|embed|include)\b[^\n]{0,80}?\b(https?|wss?|ftp):\/\/(?!\S*(json-schema\.org|w3\.org|localhost|127\.0\.0\.1))\S{4,}|\bhttps?:\/\/(\d{1,3}\.){3}\d{1,3}(?<!127\.0\.0\.1)\b|\bhttps?:\/\/\S*[?&/=]\S*(\{|%7b|<)\w*(data|secret|token|key|history|context|result|conversation)|\b(javascript|data):\S{8,}/i,
+      /\b(send|post|upload|forward|report|submit|copy|deliver|leak|fetch|load|open|follow|download|execute|run|curl|wget|get|call|contact|ping|render|embed|include)\b[^\n]{0,80}?\b(https?|wss?|ftp):\/\/(?!\S{0,100}(json-schema\.org|w3\.org|localhost|127\.0\.0\.1))\S{4,}|\bhttps?:\/\/(\d{1,3}\.){3}\d{1,3}(?<!127\.0\.0\.1)\b|\bhttps?:\/\/[^\s?&/=]*[?&/=](?:(?!:\/\/)\S){0,2000}(\{|%7b|<)\w*(data|secret|token|key|history|context|result|conversation)|\b(javascript|data):\S{8,}/i,
   },
 ];
 

@@ -210,7 +210,7 @@ export function globToExpression(glob: string): RegExp {
 
 /** True if a URI can come from a template: its fixed parts appear in order. */
 export function matchesTemplate(uri: string, template: string): boolean {
-  const parts = template.split(/\{[^}]*\}/);
+  const parts = template.split(/\{[^{}]*\}/);
   const first = parts[0] ?? "";
   const last = parts.at(-1) ?? "";
   if (parts.length === 1) return uri === template;

@@ -54,8 +54,12 @@ const fillers = new Set(["mcp", "tool", "api", "server", "func", "function"]);
 const openings =
   /^(?:(?:use|call) (?:this|it)(?: \w+)? (?:to|for|when you (?:need|want) to)|(?:this|the) (?:tool|function|endpoint|command|operation)(?: (?:is used|can be used|is designed|allows|enables|lets|helps|will|can))?(?: (?:you|users?|agents?|the user))?(?: to)?|(?:a|the) (?:\w+ )?tool (?:to|that|for|which)|(?:allows|enables|lets|helps)(?: (?:you|users?|agents?|the user|the llm))? ?(?:to)?|tool (?:to|for|that)|(?:powerful|simple|easily|quickly|efficiently))\s+/i;
 
+/** Longer than any first sentence that says what a tool does. */
+const charactersMax = 4_000;
+
 function readSentence(description: string): string[] | undefined {
   const [sentence = ""] = description
+    .slice(0, charactersMax)
     .replace(/[`*_"'“”‘’]|\[[^\]]*\]|\([^)]*\)/g, "")
     .replace(/^[^\p{L}]+/u, "")
     .split(/[.!?\n;:,]|\s[-–—]\s|[^\x20-\x7e]/);
