@@ -35,14 +35,16 @@ export function formatBytes(bytes: number): string {
 }
 
 const partMin = 3;
+/** Of each name. */
+const comparedMax = 80;
 
 /** The known names most similar to a mistyped one, best first. Bounded for hostile input. */
 export function findNear(wanted: string, known: Iterable<string>, countMax = 3): string[] {
-  const target = wanted.slice(0, 80).toLowerCase();
+  const target = wanted.slice(0, comparedMax).toLowerCase();
   const scored: { name: string; distance: number; edits: number }[] = [];
   for (const name of known) {
     const candidate = name.toLowerCase();
-    const edits = editDistance(target, candidate.slice(0, 80));
+    const edits = editDistance(target, candidate.slice(0, comparedMax));
     // A name that contains the other is similar, but a single typo is closer. Nearly every name
     // contains a very short one.
     const isPart =
@@ -58,18 +60,26 @@ export function findNear(wanted: string, known: Iterable<string>, countMax = 3):
     .map(({ name }) => name);
 }
 
-/** Levenshtein distance with one row. */
+/** One row of Levenshtein distances. Shared: a comparison is one synchronous pass, and there may be 10,000. */
+const row = new Uint8Array(comparedMax + 1);
+
+/** Levenshtein distance of texts that are not longer than is compared. */
 function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let j = 0; j <= b.length; j++) row[j] = j;
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
+    const code = a.charCodeAt(i - 1);
+    let diagonal = i - 1;
+    let left = i;
     for (let j = 1; j <= b.length; j++) {
-      const substituted = (row[j - 1] ?? 0) + (a.charCodeAt(i - 1) === b.charCodeAt(j - 1) ? 0 : 1);
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, substituted));
+      const above = row[j] as number;
+      const substituted = code === b.charCodeAt(j - 1) ? diagonal : diagonal + 1;
+      left = Math.min(above + 1, left + 1, substituted);
+      row[j] = left;
+      diagonal = above;
     }
-    row = next;
+    row[0] = i;
   }
-  return row[b.length] ?? 0;
+  return row[b.length] as number;
 }
 
 /** Creates ids that are unique across halls and cheap: a random stem and a counter. */
