@@ -1,10 +1,10 @@
 import { HallError } from "../base/errors.ts";
-import { isObject, parseObject } from "../base/json.ts";
+import { isObject } from "../base/json.ts";
 import { SlotMap } from "../base/slot-map.ts";
 import { formatBytes } from "../base/text.ts";
 import { withResolvers } from "../base/timing.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
-import { errorFrame, type Id, isId, readEdges } from "../wire/message.ts";
+import { errorFrame, type Id, isId, notificationFrame, readEdges } from "../wire/message.ts";
 import { leaving, left } from "./socket.ts";
 
 /**
@@ -40,11 +40,25 @@ function toolkitOf(params: unknown): unknown {
 
 /** Frames of a hall always begin with the id. */
 const answerHead = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),"(?:result|error)":/;
+const questionHead = /^\{"jsonrpc":"2\.0","id":(\d+),"method":/;
+const withdrawalHead =
+  /^\{"jsonrpc":"2\.0","method":"notifications\/cancelled","params":\{"requestId":(\d+)/;
+
+/** A request that the hall has not answered. */
+interface Unanswered {
+  readonly method: string;
+  /** As the client sent it, maybe with others. */
+  readonly frame: string;
+  /** Alone. */
+  readonly own: string;
+}
 
 class Relay {
   readonly #near: Channel;
   readonly #options: AttachOptions;
-  readonly #waiting = new SlotMap<Id, { readonly method: string; readonly frame: string }>();
+  readonly #waiting = new SlotMap<Id, Unanswered>();
+  /** Questions of the hall that the client has not answered. */
+  readonly #asked = new Set<Id>();
   /** Frames that set connection state (log level, subscriptions, registrations), by subject. */
   readonly #standing = new Map<string, string>();
   #far: Channel | undefined;
@@ -53,6 +67,7 @@ class Relay {
   #heldBytes = 0;
   #initialize: string | undefined;
   #isInitialized = false;
+  #takesBatches = false;
   #isLeaving = false;
   #hasEnded = false;
   readonly #finished = withResolvers<void>();
@@ -105,6 +120,7 @@ class Relay {
         if (this.#far !== far) return;
         this.#far = undefined;
         this.#isLeaving = false;
+        this.#withdrawQuestions();
         this.#leaveWhenDone();
         if (!this.#hasEnded || this.#waiting.size > 0)
           void this.#reach().catch((error) => this.#giveUp(error));
@@ -127,15 +143,24 @@ class Relay {
     if (!isFirst && this.#initialize !== undefined) {
       far.send(asReplay(this.#initialize));
       if (this.#isInitialized) far.send('{"jsonrpc":"2.0","method":"notifications/initialized"}');
-      const unsent = new Set([...held, ...unanswered.map(([, { frame }]) => frame)]);
+      const unsent = new Set([...held, ...unanswered.map(([, { own }]) => own)]);
       for (const frame of this.#standing.values())
         if (!unsent.has(frame)) far.send(asReplay(frame));
     }
-    for (const [id, { method, frame }] of unanswered) {
+    for (const [id, { method, frame, own }] of unanswered) {
       if (held.has(frame)) continue;
       if (method === "tools/call") this.#refuse(id);
-      else far.send(frame);
+      else far.send(own);
     }
+  }
+
+  /** The hall that asked has ended: nobody waits for the answer. */
+  #withdrawQuestions(): void {
+    for (const requestId of this.#asked) {
+      const params = { requestId, reason: "the hall ended" };
+      this.#near.send(notificationFrame("notifications/cancelled", params));
+    }
+    this.#asked.clear();
   }
 
   #refuse(id: Id, { message, hint }: HallError = lostCall()): void {
@@ -175,22 +200,37 @@ class Relay {
   }
 
   #remember(frame: string): void {
-    // The hall answers invalid JSON.
-    const message = parseObject(frame);
-    if (typeof message?.method !== "string") return;
+    let message: unknown;
+    try {
+      message = JSON.parse(frame);
+    } catch {
+      // The hall answers invalid JSON.
+      return;
+    }
+    if (!Array.isArray(message)) this.#rememberOne(message, frame, frame);
+    else if (this.#takesBatches && message.length <= this.#options.limits.inFlightMax)
+      for (const each of message) this.#rememberOne(each, frame, JSON.stringify(each));
+  }
+
+  #rememberOne(message: unknown, frame: string, own: string): void {
+    if (!isObject(message)) return;
     const { id, method, params } = message;
-    if (method === "initialize") this.#initialize ??= frame;
+    if (typeof method !== "string") {
+      if (isId(id)) this.#asked.delete(id);
+      return;
+    }
+    if (method === "initialize") this.#initialize ??= own;
     if (method === "notifications/initialized") this.#isInitialized = true;
     if (method === "notifications/cancelled" && isObject(params) && isId(params.requestId))
       this.#waiting.delete(params.requestId);
-    if (method === "logging/setLevel") this.#standing.set("level", frame);
+    if (method === "logging/setLevel") this.#standing.set("level", own);
     if (method === "resources/subscribe" && isObject(params))
-      this.#standing.set(`uri ${params.uri}`, frame);
+      this.#standing.set(`uri ${params.uri}`, own);
     if (method === "resources/unsubscribe" && isObject(params))
       this.#standing.delete(`uri ${params.uri}`);
-    if (method === "tools/register") this.#standing.set(`toolkit ${toolkitOf(params)}`, frame);
+    if (method === "tools/register") this.#standing.set(`toolkit ${toolkitOf(params)}`, own);
     if (method === "tools/unregister") this.#standing.delete(`toolkit ${toolkitOf(params)}`);
-    if (isId(id) && !this.#waiting.has(id)) this.#waiting.set(id, { method, frame });
+    if (isId(id) && !this.#waiting.has(id)) this.#waiting.set(id, { method, frame, own });
   }
 
   #fromHall(bytes: Buffer): void {
@@ -201,17 +241,31 @@ class Relay {
       this.#isLeaving = true;
       return;
     }
-    const id = answerHead.exec(frame.slice(0, 600))?.[1];
+    const head = frame.slice(0, 600);
+    const id = answerHead.exec(head)?.[1];
     if (id !== undefined) {
       const answered = JSON.parse(id) as Id;
       if (String(answered).startsWith(replayId)) return;
+      if (this.#waiting.get(answered)?.method === "initialize")
+        this.#takesBatches = frame.includes('"protocolVersion":"2025-03-26"');
       // The subscription continues with the next hall.
       if (this.#isLeaving && this.#waiting.get(answered)?.method === "subscriptions/listen") return;
       this.#waiting.delete(answered);
-    }
+    } else this.#noteOther(frame, head);
     this.#near.send(frame);
     if (this.#near.queuedBytes > this.#options.limits.writeQueueBytesMax) this.#far?.pause();
     this.#leaveWhenDone();
+  }
+
+  /** Anything but one answer. */
+  #noteOther(frame: string, head: string): void {
+    const asked = questionHead.exec(head)?.[1];
+    if (asked !== undefined) this.#asked.add(Number(asked));
+    const withdrawn = withdrawalHead.exec(head)?.[1];
+    if (withdrawn !== undefined) this.#asked.delete(Number(withdrawn));
+    if (!frame.startsWith("[")) return;
+    for (const { id } of JSON.parse(frame) as { readonly id?: unknown }[])
+      if (isId(id)) this.#waiting.delete(id);
   }
 
   /** A client that closed its input still receives outstanding answers. */

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Runner } from "../registry/registered.ts";
@@ -12,7 +13,7 @@ import {
 import type { Channel } from "../wire/channel.ts";
 import { isId, type Message, type Notification, type Request } from "../wire/message.ts";
 import { Peer } from "../wire/peer.ts";
-import type { Exchange, Reply } from "../wire/requests.ts";
+import type { Exchange } from "../wire/requests.ts";
 import { askLegacy, type ClientAnswers } from "./asking.ts";
 import {
   type ClientRequest,
@@ -129,7 +130,10 @@ export class ClientConnection {
       isNotification,
       handle: (request, exchange) => this.#handle(request, exchange),
       notified: (notification) => this.#notified(notification),
-      explain: (failure, request) => this.#explain(failure, request),
+      explain: (failure, request) =>
+        explainRequest(failure, request, this.#versionOf(request), parts),
+      // A late answer to a question of the hall before, such as an approval, must not answer one of ours.
+      idsAfter: randomInt(2 ** 30),
       withdrawal: (requestId, reason) => ({
         method: "notifications/cancelled",
         params: { requestId, reason },
@@ -427,10 +431,6 @@ export class ClientConnection {
       this.#state.kind === "ready" || (this.#state.kind === "greeted" && !this.#isOrdered);
     if (isReady && !this.#parts.isStatic)
       this.#peer.notify(`notifications/${kind}/list_changed`, undefined);
-  }
-
-  #explain(failure: unknown, request: Request | undefined): Reply {
-    return explainRequest(failure, request, this.#versionOf(request), this.#parts);
   }
 
   #versionOf(request: Request | undefined): Version | undefined {

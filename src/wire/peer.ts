@@ -47,6 +47,8 @@ export interface PeerOptions {
   readonly isNotification?: IsNotification;
   /** Unreadable input is counted and not answered, for programs that print a banner on stdout. */
   readonly ignoresJunk?: boolean;
+  /** Our requests are numbered from the one after this. Default 0. */
+  readonly idsAfter?: number;
   /** Receives the beginning of unreadable input. */
   junk?(text: string): void;
   /** The notification that cancels a request of ours. */
@@ -65,7 +67,7 @@ export class Peer implements RequestSender {
   readonly #running: RunningRequests;
   readonly #handle: (exchange: Exchange) => unknown;
   readonly #pending = new PendingRequests();
-  #nextId = 0;
+  #nextId: number;
   #refusal: HallError | undefined;
   #isClosed = false;
   #hasEnded = false;
@@ -78,6 +80,7 @@ export class Peer implements RequestSender {
     this.#channel = channel;
     this.#options = options;
     this.#limits = options.limits;
+    this.#nextId = options.idsAfter ?? 0;
     this.#outlet = new Outlet(channel, options.limits);
     this.#running = new RunningRequests(options.limits, options.explain);
     this.#handle = (exchange) => options.handle(exchange.request, exchange);

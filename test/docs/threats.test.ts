@@ -23,6 +23,7 @@ test("every threat names a test, and every file of attacks is named", () => {
   expect(new Set(named.map(({ file }) => file))).toEqual(
     new Set([
       ...files.map((file) => `test/threats/${file}`),
+      "test/e2e/attach.test.ts",
       "test/e2e/sandbox.test.ts",
       "test/halls/people.test.ts",
       "test/upstream/people.test.ts",

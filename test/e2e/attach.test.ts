@@ -398,6 +398,34 @@ describe.concurrent("when the hall", () => {
     expect(await project.status()).toMatchObject({ pid: client.pid });
   });
 
+  test("is killed while it asks, the question is withdrawn, and a late answer is none to the next hall's", async () => {
+    const project = await newProject("ask");
+    const clients = await openAll(project, 2);
+    const [first, second] = clients as [CliProcess, CliProcess];
+    const params = { message: "Delete it?", requestedSchema: { type: "object", properties: {} } };
+    const requests = { sure: { method: "elicitation/create", params } };
+    const call = { name: "box.ask", arguments: { requests } };
+    const answer = (id: unknown, said: string) =>
+      second.send({ jsonrpc: "2.0", id, result: { action: "accept", content: { said } } });
+    try {
+      const lost = second.ask("tools/call", call);
+      const before = await second.heard("elicitation/create");
+      first.child.kill("SIGKILL");
+      expect(await second.answer(lost)).toMatchObject({ error: { code: -32603 } });
+      expect(await second.heard("notifications/cancelled")).toMatchObject({
+        params: { requestId: before.id },
+      });
+      const running = second.ask("tools/call", call);
+      const now = await second.heard("elicitation/create");
+      answer(before.id, "to the hall before");
+      answer(now.id, "to this hall");
+      const { result } = await second.answer(running);
+      expect(JSON.stringify(result)).toContain("to this hall");
+    } finally {
+      await closeAll(clients);
+    }
+  });
+
   test("is killed again and again, the last client still has one", async () => {
     const project = await newProject("");
     const clients = await openAll(project, 4);
