@@ -29,7 +29,9 @@ export function createGuard(): ProcessGuard {
 
   function update(): void {
     if (isClosed) return;
-    shell ??= startShell();
+    shell ??= startShell(() => {
+      shell = undefined;
+    });
     shell.stdin?.write(`${[...groups].join(" ")}\n`);
   }
 
@@ -48,7 +50,8 @@ export function createGuard(): ProcessGuard {
   };
 }
 
-function startShell(): ChildProcess {
+/** `ended`: somebody has killed it. The next child starts another. */
+function startShell(ended: () => void): ChildProcess {
   const shell = spawn("/bin/sh", ["-c", script], {
     stdio: ["pipe", "ignore", "ignore"],
     detached: true,
@@ -56,6 +59,7 @@ function startShell(): ChildProcess {
   });
   // Without a shell most children still end when their stdin closes.
   shell.on("error", () => {});
+  shell.on("exit", ended);
   shell.stdin?.on("error", () => {});
   shell.unref();
   return shell;

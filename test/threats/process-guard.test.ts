@@ -92,6 +92,27 @@ test("a guard starts no shell after it was closed, and releasing unknown process
   await until(() => started() === 0, "the guard has ended the process and itself");
 });
 
+test("a guard that was killed is replaced with the next child, and knows the others", async () => {
+  using home = makeHome();
+  const before = children();
+  const started = (): readonly string[] => children().filter((pid) => !before.includes(pid));
+  const sleeper = (): number =>
+    spawn("sleep", ["600"], { cwd: home.project, detached: true, stdio: "ignore" }).pid ?? 0;
+  const guard = createGuard();
+  const servers = [sleeper(), sleeper()];
+  guard.watch(servers[0] ?? 0);
+  const [shell] = started().filter((pid) => !servers.includes(Number(pid)));
+  process.kill(Number(shell), "SIGKILL");
+  await until(() => started().length === 2, "only the servers are left");
+  // Its end is reported a moment later.
+  await until(() => {
+    guard.watch(servers[1] ?? 0);
+    return started().length === 3;
+  }, "there is another guard");
+  guard.close();
+  await until(() => started().length === 0, "it has ended both processes and itself");
+});
+
 /** Children of this process that have not ended. */
 function children(): readonly string[] {
   const pids = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8");
