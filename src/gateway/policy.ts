@@ -2,6 +2,7 @@ import type { Call } from "../tool.ts";
 import { type Denial, deniedError, type Policies } from "../trust/policy/policies.ts";
 import type { PolicyRequest } from "../trust/policy/request.ts";
 import type { Conversations } from "../trust/trust.ts";
+import { isListed } from "./allow-list.ts";
 import type { ResolvedCall, ResolvedStage } from "./stage.ts";
 import { decisionOf, type TrustParts } from "./trust.ts";
 
@@ -65,5 +66,9 @@ export function offeredTo(
   policies: Policies | undefined,
   { caller }: Pick<Call, "caller">,
 ): ((target: NonNullable<Call["target"]>) => boolean) | undefined {
-  return policies?.isOn ? (tool) => policies.shows(caller, { tool }) : undefined;
+  const { tools } = caller;
+  if (!policies?.isOn && tools === undefined) return undefined;
+  return (tool) =>
+    (tools === undefined || isListed(tools, tool.fullName)) &&
+    (!policies?.isOn || policies.shows(caller, { tool }));
 }

@@ -2,6 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject, TextOutcome } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import { createIds } from "../base/text.ts";
+import { offeredTo } from "../gateway/policy.ts";
 import { spellingFor, spellName } from "../registry/shown-names.ts";
 import type { PromptTarget } from "../registry/toolkit-entry.ts";
 import type { Call, CallContext, Outcome, Toolkit } from "../tool.ts";
@@ -196,10 +197,15 @@ function contextFor(work: (context: CallContext) => Promise<unknown>): Work {
 function startTask(
   params: JsonObject,
   request: ClientRequest,
-  { registry, asking }: ServerParts,
+  { registry, asking, names, policies }: ServerParts,
   work: (context: CallContext) => Promise<unknown>,
 ): JsonObject {
-  const { tool } = registry.getTool(readString(params, "name"));
+  const { caller } = request;
+  const { tool } = registry.getTool(
+    readString(params, "name"),
+    (item) => spellName(item, spellingFor(names, params._meta, caller.client), registry),
+    offeredTo(policies, request),
+  );
   const support = tool.execution?.taskSupport;
   if (support !== "required" && support !== "optional")
     throw new HallError("METHOD_NOT_FOUND", `${params.name} does not run as a task`);

@@ -15,7 +15,7 @@ import { readArguments, TooLong } from "../../src/trust/policy/request.ts";
 import { makeConfigFolder } from "../config/folder.ts";
 import { modern } from "../servers/client.ts";
 import { type Door, openDoor } from "../servers/door.ts";
-import { askModern } from "../servers/door-clients.ts";
+import { askModern, greet } from "../servers/door-clients.ts";
 import { startHall } from "../servers/hall.ts";
 import { createLibraryToolkit, createToolkit, text } from "../servers/toolkits.ts";
 import { workers } from "../toolkits/lisp-hall.ts";
@@ -126,6 +126,13 @@ test("a tool that is forbidden is not listed, found or suggested, and its denial
   expect(near).not.toContain("bank__balance");
   expect(await call("owner", "bank__balanc")).toContain("bank__balance");
   expect(await call("guest", "some_agent")).not.toContain("bank_agent");
+  for (const name of ["owner", "guest"]) {
+    const session = await greet(door, { headers: bearer(name) });
+    const params = { name: "bank__balanc", task: {} };
+    const { text } = await session.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+    expect(text).toContain("Unknown tool: bank__balanc");
+    expect(text.includes("bank__balance")).toBe(name === "owner");
+  }
 
   const denied = await call("guest", "balance");
   expect(denied).toContain(

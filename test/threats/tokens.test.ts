@@ -110,6 +110,11 @@ describe("a token", () => {
       expect(await ask("tools/call", { name, arguments: {} })).toMatchObject({
         result: { isError: true, structuredContent: { error_type: "denied" } },
       });
+    // A misspelled name is not answered with those of others, and one of its own is not ambiguous.
+    const other = JSON.stringify(await ask("tools/call", { name: "other.echos", arguments: {} }));
+    expect(other).toContain("Unknown tool: other.echos");
+    expect(other).not.toContain("other__echo");
+    expect(await ask("tools/call", { ...callEcho, name: "echo" })).not.toHaveProperty("error");
   });
 
   test("for some tools reads no prompt, resource or completion of other servers", async () => {
