@@ -37,7 +37,7 @@ export function createRotatingFile(
   function flush(): void {
     clearTimeout(timer);
     timer = undefined;
-    const text = buffered;
+    const text = lastLines(buffered);
     buffered = "";
     if (text === "") return;
     try {
@@ -55,13 +55,18 @@ export function createRotatingFile(
   return {
     write(text) {
       buffered += text;
-      // Cut between lines, because readers expect a time at the beginning of each line.
-      if (buffered.length > bufferedMax)
-        buffered = buffered.slice(buffered.indexOf("\n", buffered.length - bufferedMax) + 1);
+      // Not for each line: a cut copies all that is left.
+      if (buffered.length > 2 * bufferedMax) buffered = lastLines(buffered);
       timer ??= setTimeout(flush, flushAfterMs).unref();
     },
     flush,
   };
+}
+
+/** Cut between lines, because readers expect a time at the beginning of each line. */
+function lastLines(text: string): string {
+  if (text.length <= bufferedMax) return text;
+  return text.slice(text.indexOf("\n", text.length - bufferedMax) + 1);
 }
 
 /** Both files of a log, the earlier one first. */
