@@ -62,6 +62,8 @@ export function parseFrame(
     return unreadable("PARSE", "not valid UTF-8", text);
   const fault = findFault(text, limits);
   if (fault) return unreadable("INVALID_REQUEST", fault, text);
+  // Programs print other things as well: for each such line, throwing would take longer than all else.
+  if (!jsonBegin.test(text)) return unreadable("PARSE", "not valid JSON", text);
   const longResultAt = text.length >= longText ? findLastResult(text, lastKeyAt) : -1;
   let value: unknown;
   try {
@@ -74,6 +76,8 @@ export function parseFrame(
     writtenAs.set(value.result, text.slice(longResultAt, text.lastIndexOf("}")));
   return classify(value, isNotification);
 }
+
+const jsonBegin = /^\s*[[{"\d\-tfn]/;
 
 /** Long ones are mostly plain ASCII, and as that they are read three times as fast. */
 export function decodeFrame(bytes: Buffer): string {

@@ -21,6 +21,7 @@ export function createStdioChannel(
   let waitingLength = 0;
   let writingBytes = 0;
   let hasEnded = false;
+  let isHeld = false;
   let state: "open" | "closing" | "closed" = "open";
   let closing: Promise<void> | undefined;
 
@@ -40,6 +41,15 @@ export function createStdioChannel(
     output.write(frames, encoding, () => {
       writingBytes -= bytes;
       if (state !== "closed" && waitingLength + writingBytes === 0) receiver?.drained();
+    });
+  }
+
+  /** Node reads a stream up to 32 times before it looks at the others: a flood on one must not stop them. */
+  function giveWay(): void {
+    if (isHeld || state === "closed") return;
+    input.pause();
+    setImmediate(() => {
+      if (!isHeld && state !== "closed") input.resume();
     });
   }
 
@@ -89,7 +99,10 @@ export function createStdioChannel(
           if (cutsEndless) void shut(true);
         },
       });
-      input.on("data", read);
+      input.on("data", (chunk: Buffer) => {
+        read(chunk);
+        if (chunk.length >= fullRead) giveWay();
+      });
       input.on("end", () => {
         // A last line need not have a newline.
         if (!needsNewline) read(newlineBytes);
@@ -119,8 +132,14 @@ export function createStdioChannel(
     get queuedBytes() {
       return state === "closed" ? 0 : waitingLength + writingBytes;
     },
-    pause: () => void input.pause(),
-    resume: () => void input.resume(),
+    pause() {
+      isHeld = true;
+      input.pause();
+    },
+    resume() {
+      isHeld = false;
+      input.resume();
+    },
     close: ({ now = false } = {}) => {
       if (now) return shut(true);
       closing ??= shut(false);
@@ -131,6 +150,8 @@ export function createStdioChannel(
 
 const closeMsMax = 5_000;
 const longFrame = 65_536;
+/** The most that one read returns: there is probably more. */
+const fullRead = 65_536;
 const newlineBytes = Buffer.from("\n");
 
 /**

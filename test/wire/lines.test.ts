@@ -1,6 +1,8 @@
+import { spawn } from "node:child_process";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createLineReader } from "../../src/wire/stdio.ts";
+import { createLineReader, createStdioChannel } from "../../src/wire/stdio.ts";
+import { until } from "../servers/until.ts";
 
 test("any way of cutting the bytes gives the same lines", () => {
   fc.assert(
@@ -136,3 +138,42 @@ function cutAt(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
   return [0, ...places].map((place, index) => bytes.subarray(place, places[index] ?? bytes.length));
 }
+
+test("of a process that floods its output, no more than one read is handled before others have their turn", async () => {
+  const flood = spawn("yes", { stdio: ["pipe", "pipe", "ignore"] });
+  let lines = 0;
+  let most = 0;
+  createStdioChannel(flood.stdout, flood.stdin, { messageBytesMax: 1_000 }).start({
+    frame: () => void lines++,
+    oversize() {},
+    drained() {},
+    ended() {},
+    closed() {},
+  });
+  while (lines < 1_000_000) {
+    const before = lines;
+    await new Promise((resolve) => setImmediate(resolve));
+    most = Math.max(most, lines - before);
+  }
+  flood.kill("SIGKILL");
+  // Each line has two bytes.
+  expect(most).toBeLessThanOrEqual(65_536 / 2);
+});
+
+test("a line that is held stays held while it gives way to others", async () => {
+  const flood = spawn("yes", { stdio: ["pipe", "pipe", "ignore"] });
+  let lines = 0;
+  const channel = createStdioChannel(flood.stdout, flood.stdin, { messageBytesMax: 1_000 });
+  const frame = (): void => {
+    lines++;
+    channel.pause();
+  };
+  channel.start({ frame, oversize() {}, drained() {}, ended() {}, closed() {} });
+  await until(() => lines > 0, "the first read");
+  const held = lines;
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(lines).toBe(held);
+  channel.resume();
+  await until(() => lines > held, "the next read");
+  flood.kill("SIGKILL");
+});
