@@ -36,6 +36,10 @@ export class Code {
   /** The smallest and the largest number of arguments of `direct`. */
   min = 0;
   max = 0;
+  /** For a compiled function with only required parameters: their number, the size of its frame, and its body. */
+  arity = -1;
+  size = 0;
+  body: (frame: Frame) => Value = noBody;
   /** The data of a generic function, or null. */
   generic: unknown = null;
   /** The analysed lambda of a compiled function. */
@@ -55,6 +59,7 @@ export class Code {
 const refuse: Code["cn"] = () => {
   throw new TypeError("a function without code was called");
 };
+const noBody = (): Value => refuse(null as never, null as never, []);
 const viaArray0: Code["c0"] = (m, fn) => fn.code.cn(m, fn, []);
 const viaArray1: Code["c1"] = (m, fn, a) => fn.code.cn(m, fn, [a]);
 const viaArray2: Code["c2"] = (m, fn, a, b) => fn.code.cn(m, fn, [a, b]);

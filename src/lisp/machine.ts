@@ -4,6 +4,7 @@
 // after code that sets it (`Code.single` false); null means exactly one value.
 import { takeBacktrace } from "./backtrace.ts";
 import { type BudgetKind, type Budgets, dearSteps, defaultBudgets, exceed } from "./budgets.ts";
+import { enter0, enter1, enter2, enter3 } from "./calls.ts";
 import {
   type ConditionSlots,
   type HandlerCluster,
@@ -262,22 +263,22 @@ export class Machine {
   }
 
   call0(fn: Fn): Value {
-    const answer = fn.code.c0(this, fn);
+    const answer = enter0(this, fn);
     return answer === null ? this.bounce() : this.#settle(fn, answer);
   }
 
   call1(fn: Fn, a: Value): Value {
-    const answer = fn.code.c1(this, fn, a);
+    const answer = enter1(this, fn, a);
     return answer === null ? this.bounce() : this.#settle(fn, answer);
   }
 
   call2(fn: Fn, a: Value, b: Value): Value {
-    const answer = fn.code.c2(this, fn, a, b);
+    const answer = enter2(this, fn, a, b);
     return answer === null ? this.bounce() : this.#settle(fn, answer);
   }
 
   call3(fn: Fn, a: Value, b: Value, c: Value): Value {
-    const answer = fn.code.c3(this, fn, a, b, c);
+    const answer = enter3(this, fn, a, b, c);
     return answer === null ? this.bounce() : this.#settle(fn, answer);
   }
 
@@ -298,16 +299,16 @@ export class Machine {
       let answer: Value;
       switch (this.tailCount) {
         case 0:
-          answer = fn.code.c0(this, fn);
+          answer = enter0(this, fn);
           break;
         case 1:
-          answer = fn.code.c1(this, fn, this.tail0);
+          answer = enter1(this, fn, this.tail0);
           break;
         case 2:
-          answer = fn.code.c2(this, fn, this.tail0, this.tail1);
+          answer = enter2(this, fn, this.tail0, this.tail1);
           break;
         case 3:
-          answer = fn.code.c3(this, fn, this.tail0, this.tail1, this.tail2);
+          answer = enter3(this, fn, this.tail0, this.tail1, this.tail2);
           break;
         default:
           answer = fn.code.cn(this, fn, this.tailArgs);

@@ -1,5 +1,6 @@
 // The part of the library that is written in Lisp: `prelude/*.lisp`, by way of `prelude.json`. A session compiles
 // each definition when it first uses it.
+import { enter0, enter1, enter2, enter3 } from "./calls.ts";
 import { Analyser, outermost } from "./compile/analyse.ts";
 import { compileMacro } from "./compile/compile.ts";
 import { makeCode } from "./compile/function-entry.ts";
@@ -58,10 +59,10 @@ function lazyFunction(sym: Sym, lambdaList: string, read: (m: Machine) => Cons):
   });
   const code = new Code(sym, false, false);
   code.lambdaList = lambdaList.slice(1, -1);
-  code.c0 = (m) => after(m, compiled(m), (fn) => fn.code.c0(m, fn));
-  code.c1 = (m, _, a) => after(m, compiled(m), (fn) => fn.code.c1(m, fn, a));
-  code.c2 = (m, _, a, b) => after(m, compiled(m), (fn) => fn.code.c2(m, fn, a, b));
-  code.c3 = (m, _, a, b, c) => after(m, compiled(m), (fn) => fn.code.c3(m, fn, a, b, c));
+  code.c0 = (m) => after(m, compiled(m), (fn) => enter0(m, fn));
+  code.c1 = (m, _, a) => after(m, compiled(m), (fn) => enter1(m, fn, a));
+  code.c2 = (m, _, a, b) => after(m, compiled(m), (fn) => enter2(m, fn, a, b));
+  code.c3 = (m, _, a, b, c) => after(m, compiled(m), (fn) => enter3(m, fn, a, b, c));
   code.cn = (m, _, args) => after(m, compiled(m), (fn) => fn.code.cn(m, fn, args));
   return new Fn(code, []);
 }

@@ -1,11 +1,12 @@
 // Calls. A tail call is stored in the machine's registers and returns TAIL, so it takes no stack; a tail call of
 // the running function replaces its parameters and returns AGAIN. Natives are called directly.
 
+import { enter0, enter1, enter2, enter3 } from "../calls.ts";
 import { functionHints } from "../conditions.ts";
 import { Fn, type Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { undefinedFunction, undefinedSetter } from "../restarts.ts";
-import { AGAIN, TAIL } from "../symbol.ts";
+import { AGAIN, Sym, TAIL } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { readVariable } from "./emit-variables.ts";
@@ -14,58 +15,13 @@ import type { Mode, Node, NodeOf, Run } from "./nodes.ts";
 
 type Callee = (f: Frame) => Fn;
 
-export function emitCall(e: Emitter, node: NodeOf<"call">, mode: Mode): Run {
+export function emitCall(e: Emitter, { sym, setter, args }: NodeOf<"call">, mode: Mode): Run {
   const { m } = e;
-  const { sym } = node;
-  if (node.setter) return calling(e, () => sym.setter ?? undefinedSetter(m, sym), node.args, mode);
+  if (setter) return calling(e, () => sym.setter ?? undefinedSetter(m, sym), args, mode);
   // A word of another language: give the hint before its operands, which are not Lisp forms, fail.
-  if (functionHints.has(sym.name))
-    return plainCall(
-      m,
-      () => sym.fn ?? undefinedFunction(m, sym),
-      node.args.map((arg) => e.run(arg)),
-    );
-  if (mode !== "single" || node.args.length > 3)
-    return calling(e, () => sym.fn ?? undefinedFunction(m, sym), node.args, mode);
-  // The same as `calling` for one value, without a closure for the function.
-  const [a, b, c] = node.args.map((arg) => e.run(arg)) as [Run, Run, Run];
-  switch (node.args.length) {
-    case 0:
-      return () => {
-        const fn = sym.fn ?? undefinedFunction(m, sym);
-        const answer = fn.code.c0(m, fn);
-        return answer === null ? m.bounce() : answer;
-      };
-    case 1:
-      return (f) => {
-        const x = a(f);
-        const fn = sym.fn ?? undefinedFunction(m, sym);
-        const answer = fn.code.c1(m, fn, x);
-        return answer === null ? m.bounce() : answer;
-      };
-    case 2:
-      return (f) => {
-        const x = a(f);
-        const y = b(f);
-        const fn = sym.fn ?? undefinedFunction(m, sym);
-        const answer = fn.code.c2(m, fn, x, y);
-        return answer === null ? m.bounce() : answer;
-      };
-    default:
-      return (f) => {
-        const x = a(f);
-        const y = b(f);
-        const z = c(f);
-        const fn = sym.fn ?? undefinedFunction(m, sym);
-        const answer = fn.code.c3(m, fn, x, y, z);
-        return answer === null ? m.bounce() : answer;
-      };
-  }
-}
-
-function settled(m: Machine, fn: Fn, answer: Value): Value {
-  if (fn.code.single) m.mv = null;
-  return answer;
+  return functionHints.has(sym.name)
+    ? calling(e, () => sym.fn ?? undefinedFunction(m, sym), args, "single")
+    : calling(e, sym, args, mode);
 }
 
 export function emitLocalCall(e: Emitter, node: NodeOf<"call-local">, mode: Mode): Run {
@@ -79,61 +35,100 @@ export function emitFuncall(e: Emitter, node: NodeOf<"funcall">, mode: Mode): Ru
     const fn = run(f);
     return fn instanceof Fn ? fn : m.fn(fn);
   };
-  if (mode !== "tail" || isSteady(node.fn) || node.args.every(isSteady))
-    return calling(e, callee, node.args, mode);
-  // The arguments may change what the first form gives, which is evaluated before them.
-  const runs = node.args.map((arg) => e.run(arg));
-  return (f) => {
-    const fn = callee(f);
-    m.tailArgs = valuesOf(runs, f);
-    return leave(m, fn, -1);
-  };
+  return calling(e, callee, node.args, mode);
 }
 
-/** True if the node gives the same value before and after others. */
-function isSteady(node: Node): boolean {
-  if (node.kind === "local") return !node.variable.assigned;
-  return node.kind === "constant" || node.kind === "function" || node.kind === "lambda";
+/** The value of a global function is read after the arguments, anything else is evaluated before them. */
+function calling(e: Emitter, callee: Callee | Sym, args: readonly Node[], mode: Mode): Run {
+  if (mode === "tail") return tailCall(e, callee, args);
+  if (callee instanceof Sym)
+    return mode === "single" && args.length < 4
+      ? globalCall(e, callee, args)
+      : plainCall(e, () => callee.fn ?? undefinedFunction(e.m, callee), args);
+  return plainCall(e, callee, args);
 }
 
-function calling(e: Emitter, callee: Callee, args: readonly Node[], mode: Mode): Run {
-  const runs = args.map((arg) => e.run(arg));
-  return mode === "tail" ? tailCall(e, callee, runs) : plainCall(e.m, callee, runs);
+/** For one value of a global function. */
+function globalCall(e: Emitter, sym: Sym, args: readonly Node[]): Run {
+  const { m } = e;
+  const [[sa, a], [sb, b], [sc, c]] = e.operands(args);
+  switch (args.length) {
+    case 0:
+      return () => {
+        const answer = enter0(m, sym.fn ?? undefinedFunction(m, sym));
+        return answer === null ? m.bounce() : answer;
+      };
+    case 1:
+      return (f) => {
+        const x = sa > 0 ? (f[sa] as Value) : a(f);
+        const answer = enter1(m, sym.fn ?? undefinedFunction(m, sym), x);
+        return answer === null ? m.bounce() : answer;
+      };
+    case 2:
+      return (f) => {
+        const x = sa > 0 ? (f[sa] as Value) : a(f);
+        const y = sb > 0 ? (f[sb] as Value) : b(f);
+        const answer = enter2(m, sym.fn ?? undefinedFunction(m, sym), x, y);
+        return answer === null ? m.bounce() : answer;
+      };
+    default:
+      return (f) => {
+        const x = sa > 0 ? (f[sa] as Value) : a(f);
+        const y = sb > 0 ? (f[sb] as Value) : b(f);
+        const z = sc > 0 ? (f[sc] as Value) : c(f);
+        const answer = enter3(m, sym.fn ?? undefinedFunction(m, sym), x, y, z);
+        return answer === null ? m.bounce() : answer;
+      };
+  }
 }
 
-function plainCall(m: Machine, callee: Callee, runs: readonly Run[]): Run {
-  const [a, b, c] = runs as [Run, Run, Run];
-  switch (runs.length) {
+function settled(m: Machine, fn: Fn, answer: Value): Value {
+  if (fn.code.single) m.mv = null;
+  return answer;
+}
+
+function plainCall(e: Emitter, callee: Callee, args: readonly Node[]): Run {
+  const { m } = e;
+  const [[sa, a], [sb, b], [sc, c]] = e.operands(args);
+  switch (args.length) {
     case 0:
       return (f) => {
         const fn = callee(f);
-        const answer = fn.code.c0(m, fn);
+        const answer = enter0(m, fn);
         return answer === null ? m.bounce() : settled(m, fn, answer);
       };
     case 1:
       return (f) => {
         const fn = callee(f);
-        const answer = fn.code.c1(m, fn, a(f));
+        const x = sa > 0 ? (f[sa] as Value) : a(f);
+        const answer = enter1(m, fn, x);
         return answer === null ? m.bounce() : settled(m, fn, answer);
       };
     case 2:
       return (f) => {
         const fn = callee(f);
-        const answer = fn.code.c2(m, fn, a(f), b(f));
+        const x = sa > 0 ? (f[sa] as Value) : a(f);
+        const y = sb > 0 ? (f[sb] as Value) : b(f);
+        const answer = enter2(m, fn, x, y);
         return answer === null ? m.bounce() : settled(m, fn, answer);
       };
     case 3:
       return (f) => {
         const fn = callee(f);
-        const answer = fn.code.c3(m, fn, a(f), b(f), c(f));
+        const x = sa > 0 ? (f[sa] as Value) : a(f);
+        const y = sb > 0 ? (f[sb] as Value) : b(f);
+        const z = sc > 0 ? (f[sc] as Value) : c(f);
+        const answer = enter3(m, fn, x, y, z);
         return answer === null ? m.bounce() : settled(m, fn, answer);
       };
-    default:
+    default: {
+      const runs = args.map((arg) => e.run(arg));
       return (f) => {
         const fn = callee(f);
         const answer = fn.code.cn(m, fn, valuesOf(runs, f));
         return answer === null ? m.bounce() : settled(m, fn, answer);
       };
+    }
   }
 }
 
@@ -143,17 +138,24 @@ function valuesOf(runs: readonly Run[], f: Frame): Value[] {
   return values;
 }
 
-function tailCall(e: Emitter, callee: Callee, runs: readonly Run[]): Run {
+function tailCall(e: Emitter, callee: Callee | Sym, args: readonly Node[]): Run {
   const { m } = e;
-  const selfFits = isSimple(e) && e.lambda.required.length === runs.length;
-  const [a, b, c] = runs as [Run, Run, Run];
-  switch (runs.length) {
+  const sym = callee instanceof Sym ? callee : null;
+  const first = callee instanceof Sym ? null : callee;
+  const selfFits = isSimple(e) && e.lambda.required.length === args.length;
+  const [[sa, a], [sb, b], [sc, c]] = e.operands(args);
+  switch (args.length) {
     case 0:
-      return (f) => leave(m, callee(f), 0);
+      return (f) => {
+        const fn =
+          first === null ? ((sym as Sym).fn ?? undefinedFunction(m, sym as Sym)) : first(f);
+        return leave(m, fn, 0);
+      };
     case 1:
       return (f) => {
-        const x = a(f);
-        const fn = callee(f);
+        const early = first === null ? null : first(f);
+        const x = sa > 0 ? (f[sa] as Value) : a(f);
+        const fn = early ?? (sym as Sym).fn ?? undefinedFunction(m, sym as Sym);
         if (selfFits && fn === f[0]) {
           f[1] = x;
           return AGAIN;
@@ -163,9 +165,10 @@ function tailCall(e: Emitter, callee: Callee, runs: readonly Run[]): Run {
       };
     case 2:
       return (f) => {
-        const x = a(f);
-        const y = b(f);
-        const fn = callee(f);
+        const early = first === null ? null : first(f);
+        const x = sa > 0 ? (f[sa] as Value) : a(f);
+        const y = sb > 0 ? (f[sb] as Value) : b(f);
+        const fn = early ?? (sym as Sym).fn ?? undefinedFunction(m, sym as Sym);
         if (selfFits && fn === f[0]) {
           f[1] = x;
           f[2] = y;
@@ -177,10 +180,11 @@ function tailCall(e: Emitter, callee: Callee, runs: readonly Run[]): Run {
       };
     case 3:
       return (f) => {
-        const x = a(f);
-        const y = b(f);
-        const z = c(f);
-        const fn = callee(f);
+        const early = first === null ? null : first(f);
+        const x = sa > 0 ? (f[sa] as Value) : a(f);
+        const y = sb > 0 ? (f[sb] as Value) : b(f);
+        const z = sc > 0 ? (f[sc] as Value) : c(f);
+        const fn = early ?? (sym as Sym).fn ?? undefinedFunction(m, sym as Sym);
         if (selfFits && fn === f[0]) {
           f[1] = x;
           f[2] = y;
@@ -192,10 +196,12 @@ function tailCall(e: Emitter, callee: Callee, runs: readonly Run[]): Run {
         m.tail2 = z;
         return leave(m, fn, 3);
       };
-    default:
+    default: {
+      const runs = args.map((arg) => e.run(arg));
       return (f) => {
+        const early = first === null ? null : first(f);
         const values = valuesOf(runs, f);
-        const fn = callee(f);
+        const fn = early ?? (sym as Sym).fn ?? undefinedFunction(m, sym as Sym);
         if (selfFits && fn === f[0]) {
           for (let at = 0; at < values.length; at++) f[at + 1] = values[at] as Value;
           return AGAIN;
@@ -203,6 +209,7 @@ function tailCall(e: Emitter, callee: Callee, runs: readonly Run[]): Run {
         m.tailArgs = values;
         return leave(m, fn, values.length);
       };
+    }
   }
 }
 
@@ -211,10 +218,7 @@ function isSimple({ lambda }: Emitter): boolean {
   return lambda.optional.length === 0 && lambda.rest === null && !lambda.hasKeys;
 }
 
-/**
- * Natives do not return TAIL, so a tail call has no advantage. The count is -1 if up to three
- * arguments are in `tailArgs`.
- */
+/** Natives do not return TAIL, so a tail call has no advantage. */
 function leave(m: Machine, fn: Fn, count: number): Value {
   m.tailFn = fn;
   m.tailCount = count;

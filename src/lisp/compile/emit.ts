@@ -25,8 +25,12 @@ import {
   plainSlot,
   readVariable,
 } from "./emit-variables.ts";
-import { inlineTest, negatedBy } from "./inline-tests.ts";
+import { comparingIf, inlineTest, negatedBy } from "./inline-tests.ts";
 import type { Kind, Lambda, Mode, Node, NodeOf, Run, Test } from "./nodes.ts";
+
+export type Operand = readonly [slot: number, run: Run];
+
+const absent: Run = () => NIL;
 
 export class Emitter {
   readonly m: Machine;
@@ -48,6 +52,18 @@ export class Emitter {
   run(node: Node, mode: Mode = "single"): Run {
     const emit = emitters[node.kind] as (e: Emitter, node: Node, mode: Mode) => Run;
     return emit(this, node, mode);
+  }
+
+  /**
+   * For a closure that reads plain variables in place: the slot of each or 0, and a closure that is needed for all
+   * others. At least three.
+   */
+  operands(nodes: readonly Node[]): [Operand, Operand, Operand] {
+    const made = nodes
+      .slice(0, 3)
+      .map((node): Operand => [plainSlot(this, node) ?? 0, this.run(node)]);
+    while (made.length < 3) made.push([0, absent]);
+    return made as [Operand, Operand, Operand];
   }
 
   /** For nodes with exactly one value. */
@@ -154,6 +170,8 @@ function emitIf(e: Emitter, node: NodeOf<"if">, mode: Mode): Run {
   const otherwise = e.run(node.otherwise, mode);
   const slot = plainSlot(e, node.test);
   if (slot !== null) return (f) => (f[slot] === NIL ? otherwise(f) : then(f));
+  const comparing = comparingIf(e, node.test, then, otherwise);
+  if (comparing !== null) return comparing;
   const test = e.test(node.test);
   return (f) => (test(f) ? then(f) : otherwise(f));
 }

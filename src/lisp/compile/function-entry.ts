@@ -1,5 +1,5 @@
-// The entries of a compiled function. A call takes one step, one level of depth and the frame of that depth.
-import { exceed } from "../budgets.ts";
+// The code of a compiled function.
+import { enterAll, frameAt, runBody } from "../calls.ts";
 import { Box, Code, type Fn, type Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { NIL, T } from "../symbol.ts";
@@ -22,7 +22,12 @@ export function makeCode(m: Machine, lambda: Lambda): Code {
   if (isDynamic) setDynamicEntry(code, emitter, body);
   else if (lambda.optional.length > 0 || lambda.rest !== null || lambda.hasKeys)
     setGeneralEntry(code, emitter, body);
-  else setFixedEntries(code, lambda, boxing(lambda.required, body));
+  else {
+    code.arity = lambda.required.length;
+    code.size = lambda.frameSize;
+    code.body = boxing(lambda.required, body);
+    code.cn = enterAll;
+  }
   return code;
 }
 
@@ -34,75 +39,6 @@ function boxing(parameters: readonly Variable[], body: Run): Run {
     for (const slot of slots) f[slot] = new Box(f[slot] as Value) as unknown as Value;
     return body(f);
   };
-}
-
-function setFixedEntries(code: Code, { required, frameSize: size }: Lambda, body: Run): void {
-  const count = required.length;
-  code.c0 = (m, fn) => {
-    if (count !== 0) return m.wrongCount(fn, 0);
-    return run(m, frameAt(m, fn, size), body);
-  };
-  code.c1 = (m, fn, a) => {
-    if (count !== 1) return m.wrongCount(fn, 1);
-    const frame = frameAt(m, fn, size);
-    frame[1] = a;
-    return run(m, frame, body);
-  };
-  code.c2 = (m, fn, a, b) => {
-    if (count !== 2) return m.wrongCount(fn, 2);
-    const frame = frameAt(m, fn, size);
-    frame[1] = a;
-    frame[2] = b;
-    return run(m, frame, body);
-  };
-  code.c3 = (m, fn, a, b, c) => {
-    if (count !== 3) return m.wrongCount(fn, 3);
-    const frame = frameAt(m, fn, size);
-    frame[1] = a;
-    frame[2] = b;
-    frame[3] = c;
-    return run(m, frame, body);
-  };
-  code.cn = (m, fn, args) => {
-    if (args.length !== count) return m.wrongCount(fn, args.length);
-    const frame = frameAt(m, fn, size);
-    for (let at = 0; at < count; at++) frame[at + 1] = args[at] as Value;
-    return run(m, frame, body);
-  };
-}
-
-/**
- * The frame of the next depth. A call reuses the frame of the last call at its depth: nothing refers to that any
- * more, because closures copy the variables they capture.
- */
-function frameAt(m: Machine, fn: Fn, size: number): Frame {
-  if (--m.fuel < 0) m.refuel();
-  const depth = m.depth + 1;
-  if (depth > m.depthMax) exceed(m, "DEPTH");
-  m.depth = depth;
-  const known = m.stack[depth];
-  const frame = known !== undefined && known.length >= size ? known : newFrame(m, depth, size);
-  frame[0] = fn;
-  return frame;
-}
-
-/** Without holes, so that all frames have one shape for the host. */
-function newFrame(m: Machine, depth: number, size: number): Frame {
-  const frame: Frame = [NIL, NIL, NIL, NIL, NIL, NIL, NIL, NIL];
-  while (frame.length < size) frame.push(NIL);
-  m.stack[depth] = frame;
-  return frame;
-}
-
-function run(m: Machine, frame: Frame, body: Run): Value {
-  const { depth } = m;
-  let answer = body(frame);
-  while ((answer as unknown) === true) {
-    if (--m.fuel < 0) m.refuel();
-    answer = body(frame);
-  }
-  m.depth = depth - 1;
-  return answer;
 }
 
 /** Binds optional, rest and keyword parameters one by one, because an init form may use earlier ones. */
@@ -120,7 +56,7 @@ function setGeneralEntry(code: Code, e: Emitter, body: Run): void {
     for (let at = 0; at < bindRequired.length; at++)
       (bindRequired[at] as Binder)(frame, args[at] as Value);
     bindRest(m, frame, fn, args);
-    return run(m, frame, body);
+    return runBody(m, frame, body);
   };
 }
 

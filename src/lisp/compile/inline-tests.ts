@@ -6,7 +6,6 @@ import { Char, Str } from "../string.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, type Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
-import { plainSlot } from "./emit-variables.ts";
 import type { Node, NodeOf, Run, Test } from "./nodes.ts";
 
 /** Null if there is no inline version. */
@@ -20,8 +19,8 @@ export function inlineTest(e: Emitter, node: NodeOf<"call-native">): Test | null
   if (negated !== null) return e.test(negated, false);
   const check = one.get(name.name);
   if (check === undefined) return null;
-  const run = e.run(left as Node);
-  return check(e, run);
+  const [[slot, run]] = e.operands(node.args);
+  return check(e, slot, run);
 }
 
 /** The argument of `not` or `null`. */
@@ -32,65 +31,65 @@ export function negatedBy(node: Node): Node | null {
   return negates ? (node.args[0] as Node) : null;
 }
 
-const one = new Map<string, (e: Emitter, run: Run) => Test>([
-  ["CONSP", (_, run) => (f) => run(f) instanceof Cons],
-  ["ATOM", (_, run) => (f) => !(run(f) instanceof Cons)],
-  ["SYMBOLP", (_, run) => (f) => run(f) instanceof Sym],
-  ["STRINGP", (_, run) => (f) => run(f) instanceof Str],
+const one = new Map<string, (e: Emitter, slot: number, run: Run) => Test>([
+  ["CONSP", (_, slot, run) => (f) => (slot > 0 ? (f[slot] as Value) : run(f)) instanceof Cons],
+  ["ATOM", (_, slot, run) => (f) => !((slot > 0 ? (f[slot] as Value) : run(f)) instanceof Cons)],
+  ["SYMBOLP", (_, slot, run) => (f) => (slot > 0 ? (f[slot] as Value) : run(f)) instanceof Sym],
+  ["STRINGP", (_, slot, run) => (f) => (slot > 0 ? (f[slot] as Value) : run(f)) instanceof Str],
   [
     "LISTP",
-    (_, run) => (f) => {
-      const value = run(f);
+    (_, slot, run) => (f) => {
+      const value = slot > 0 ? (f[slot] as Value) : run(f);
       return value === NIL || value instanceof Cons;
     },
   ],
   [
     "ENDP",
-    (e, run) => (f) => {
-      const value = run(f);
+    (e, slot, run) => (f) => {
+      const value = slot > 0 ? (f[slot] as Value) : run(f);
       return value === NIL || (value instanceof Cons ? false : e.m.typeError(value, "LIST"));
     },
   ],
   [
     "INTEGERP",
-    (_, run) => (f) => {
-      const value = run(f);
+    (_, slot, run) => (f) => {
+      const value = slot > 0 ? (f[slot] as Value) : run(f);
       return typeof value === "number" || typeof value === "bigint";
     },
   ],
   [
     "ZEROP",
-    (e, run) => (f) => {
-      const value = run(f);
+    (e, slot, run) => (f) => {
+      const value = slot > 0 ? (f[slot] as Value) : run(f);
       return typeof value === "number" ? value === 0 : isZero(real(e.m, value, "NUMBER"));
     },
   ],
   [
     "PLUSP",
-    (e, run) => (f) => {
-      const value = run(f);
+    (e, slot, run) => (f) => {
+      const value = slot > 0 ? (f[slot] as Value) : run(f);
       return typeof value === "number" ? value > 0 : compare(e.m, value, 0) > 0;
     },
   ],
   [
     "MINUSP",
-    (e, run) => (f) => {
-      const value = run(f);
+    (e, slot, run) => (f) => {
+      const value = slot > 0 ? (f[slot] as Value) : run(f);
       return typeof value === "number" ? value < 0 : compare(e.m, value, 0) < 0;
     },
   ],
   [
     "EVENP",
-    (e, run) => (f) => {
-      const value = run(f);
+    (e, slot, run) => (f) => {
+      const value = slot > 0 ? (f[slot] as Value) : run(f);
       if (typeof value === "number") return value % 2 === 0;
       return typeof value === "bigint" ? value % 2n === 0n : e.m.typeError(value, "INTEGER");
     },
   ],
   [
     "ODDP",
-    (e, run) => (f) => {
-      const value = run(f);
+    (e, slot, run) => (f) => {
+      const value = slot > 0 ? (f[slot] as Value) : run(f);
       if (typeof value === "number") return value % 2 !== 0;
       return typeof value === "bigint" ? value % 2n !== 0n : e.m.typeError(value, "INTEGER");
     },
@@ -125,49 +124,59 @@ const isIdentity = (node: Node): boolean =>
     (node.value instanceof Char && node.value.code < 0x3000));
 
 function identity(e: Emitter, left: Node, right: Node): Test {
-  const a = e.run(left);
+  const [[sa, a], [sb, b]] = e.operands([left, right]);
   if (right.kind === "constant") {
     const { value } = right;
-    return (f) => a(f) === value;
+    return (f) => (sa > 0 ? f[sa] : a(f)) === value;
   }
-  const b = e.run(right);
-  return (f) => a(f) === b(f);
+  return (f) => (sa > 0 ? f[sa] : a(f)) === (sb > 0 ? f[sb] : b(f));
 }
 
 type Order = "<" | ">" | "<=" | ">=" | "=" | "/=";
 
-/** Loops and recursions mostly compare a variable with a constant or another value. */
 function comparison(order: Order): Two {
   return (e, left, right) => {
     const { m } = e;
-    const slot = plainSlot(e, left);
-    const b = e.run(right);
-    if (slot !== null && right.kind === "constant" && typeof right.value === "number") {
-      const limit = right.value;
-      return (f) => {
-        const x = f[slot] as Value;
-        return typeof x === "number" ? holds(order, x, limit) : holdsAny(m, order, x, limit);
-      };
-    }
-    if (slot !== null) {
-      return (f) => {
-        const x = f[slot] as Value;
-        const y = b(f);
-        return typeof x === "number" && typeof y === "number"
-          ? holds(order, x, y)
-          : holdsAny(m, order, x, y);
-      };
-    }
-    const a = e.run(left);
+    const [[sa, a], [sb, b]] = e.operands([left, right]);
     return (f) => {
-      const x = a(f);
-      const y = b(f);
+      const x = sa > 0 ? (f[sa] as Value) : a(f);
+      const y = sb > 0 ? (f[sb] as Value) : b(f);
       return typeof x === "number" && typeof y === "number"
         ? holds(order, x, y)
         : holdsAny(m, order, x, y);
     };
   };
 }
+
+/** `if` of a comparison as one closure; null if the test is no comparison. */
+export function comparingIf(e: Emitter, test: Node, then: Run, otherwise: Run): Run | null {
+  if (test.kind !== "call-native" || test.args.length !== 2) return null;
+  const { name } = test.fn.code;
+  if (!(name instanceof Sym) || !orders.has(name.name)) return null;
+  const order = name.name as Order;
+  const { m } = e;
+  const [[sa, a], [sb, b]] = e.operands(test.args);
+  const [, right] = test.args;
+  if (right?.kind === "constant" && typeof right.value === "number") {
+    const limit = right.value;
+    return (f) => {
+      const x = sa > 0 ? (f[sa] as Value) : a(f);
+      const truth = typeof x === "number" ? holds(order, x, limit) : holdsAny(m, order, x, limit);
+      return truth ? then(f) : otherwise(f);
+    };
+  }
+  return (f) => {
+    const x = sa > 0 ? (f[sa] as Value) : a(f);
+    const y = sb > 0 ? (f[sb] as Value) : b(f);
+    const truth =
+      typeof x === "number" && typeof y === "number"
+        ? holds(order, x, y)
+        : holdsAny(m, order, x, y);
+    return truth ? then(f) : otherwise(f);
+  };
+}
+
+const orders = new Set(["<", ">", "<=", ">=", "=", "/="]);
 
 /** Branches on the order are cheaper than calls of one function for each. */
 function holds(order: Order, x: number, y: number): boolean {

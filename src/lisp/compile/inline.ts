@@ -9,7 +9,6 @@ import { add, multiply, subtract } from "../numbers.ts";
 import { NIL, Sym, T } from "../symbol.ts";
 import { Cons, Table, type Value, Vec } from "../values.ts";
 import type { Emitter } from "./emit.ts";
-import { plainSlot } from "./emit-variables.ts";
 import { inlineTest } from "./inline-tests.ts";
 import type { Node, NodeOf, Run } from "./nodes.ts";
 
@@ -80,22 +79,11 @@ function sum(e: Emitter, args: readonly Node[]): Run {
   const { m } = e;
   const [left, right] = args as [Node, Node];
   if (isSmall(left) && !isSmall(right)) return sum(e, [right, left]);
-  const slot = plainSlot(e, left);
+  const [[sa, a], [sb, b]] = e.operands(args);
   if (isSmall(right)) {
     const constant = right.value;
-    const a = e.run(left);
-    if (slot !== null) {
-      return (f) => {
-        const x = f[slot] as Value;
-        if (typeof x === "number") {
-          const total = x + constant;
-          if (total <= max && total >= -max) return total;
-        }
-        return add(m, x, constant);
-      };
-    }
     return (f) => {
-      const x = a(f);
+      const x = sa > 0 ? (f[sa] as Value) : a(f);
       if (typeof x === "number") {
         const total = x + constant;
         if (total <= max && total >= -max) return total;
@@ -103,23 +91,9 @@ function sum(e: Emitter, args: readonly Node[]): Run {
       return add(m, x, constant);
     };
   }
-  const a = e.run(left);
-  const slotB = plainSlot(e, right);
-  if (slotB !== null) {
-    return (f) => {
-      const x = a(f);
-      const y = f[slotB] as Value;
-      if (typeof x === "number" && typeof y === "number") {
-        const total = x + y;
-        if (total <= max && total >= -max) return total;
-      }
-      return add(m, x, y);
-    };
-  }
-  const b = e.run(right);
   return (f) => {
-    const x = a(f);
-    const y = b(f);
+    const x = sa > 0 ? (f[sa] as Value) : a(f);
+    const y = sb > 0 ? (f[sb] as Value) : b(f);
     if (typeof x === "number" && typeof y === "number") {
       const total = x + y;
       if (total <= max && total >= -max) return total;
@@ -132,11 +106,10 @@ function difference(e: Emitter, args: readonly Node[]): Run {
   const { m } = e;
   const [left, right] = args as [Node, Node];
   if (isSmall(right)) return sum(e, [left, { kind: "constant", value: -right.value }]);
-  const a = e.run(left);
-  const b = e.run(right);
+  const [[sa, a], [sb, b]] = e.operands(args);
   return (f) => {
-    const x = a(f);
-    const y = b(f);
+    const x = sa > 0 ? (f[sa] as Value) : a(f);
+    const y = sb > 0 ? (f[sb] as Value) : b(f);
     if (typeof x === "number" && typeof y === "number") {
       const total = x - y;
       if (total <= max && total >= -max) return total;
@@ -147,24 +120,10 @@ function difference(e: Emitter, args: readonly Node[]): Run {
 
 function product(e: Emitter, args: readonly Node[]): Run {
   const { m } = e;
-  const [left, right] = args as [Node, Node];
-  if (isSmall(left) && !isSmall(right)) return product(e, [right, left]);
-  if (isSmall(right)) {
-    const a = e.run(left);
-    const constant = right.value;
-    return (f) => {
-      const x = a(f);
-      if (typeof x === "number") {
-        const total = x * constant;
-        if (total <= max && total >= -max) return total + 0;
-      }
-      return multiply(m, x, constant);
-    };
-  }
-  const [a, b] = args.map((arg) => e.run(arg)) as [Run, Run];
+  const [[sa, a], [sb, b]] = e.operands(args);
   return (f) => {
-    const x = a(f);
-    const y = b(f);
+    const x = sa > 0 ? (f[sa] as Value) : a(f);
+    const y = sb > 0 ? (f[sb] as Value) : b(f);
     if (typeof x === "number" && typeof y === "number") {
       const total = x * y;
       // Adding zero turns -0 into 0.
@@ -177,21 +136,21 @@ function product(e: Emitter, args: readonly Node[]): Run {
 /** For non-negative integers both equal the host's %. */
 function remainderOf(e: Emitter, args: readonly Node[], slow: typeof modulo): Run {
   const { m } = e;
-  const [a, b] = args.map((arg) => e.run(arg)) as [Run, Run];
+  const [[sa, a], [sb, b]] = e.operands(args);
   return (f) => {
-    const x = a(f);
-    const y = b(f);
+    const x = sa > 0 ? (f[sa] as Value) : a(f);
+    const y = sb > 0 ? (f[sb] as Value) : b(f);
     return typeof x === "number" && typeof y === "number" && x >= 0 && y > 0
       ? x % y
       : slow(m, x, y);
   };
 }
 
-function absoluteOf(e: Emitter, [arg]: readonly Node[]): Run {
+function absoluteOf(e: Emitter, args: readonly Node[]): Run {
   const { m } = e;
-  const run = e.run(arg as Node);
+  const [[sa, a]] = e.operands(args);
   return (f) => {
-    const x = run(f);
+    const x = sa > 0 ? (f[sa] as Value) : a(f);
     return typeof x === "number" ? Math.abs(x) : magnitude(m, x);
   };
 }
@@ -207,37 +166,21 @@ function chainOf(e: Emitter, args: readonly Node[], combine: typeof add): Run | 
   };
 }
 
-function carOf(e: Emitter, [arg]: readonly Node[]): Run {
+function carOf(e: Emitter, args: readonly Node[]): Run {
   const { m } = e;
-  const slot = plainSlot(e, arg as Node);
-  if (slot !== null) {
-    return (f) => {
-      const value = f[slot] as Value;
-      if (value instanceof Cons) return value.car;
-      return value === NIL ? NIL : m.typeError(value, "LIST");
-    };
-  }
-  const run = e.run(arg as Node);
+  const [[sa, a]] = e.operands(args);
   return (f) => {
-    const value = run(f);
+    const value = sa > 0 ? (f[sa] as Value) : a(f);
     if (value instanceof Cons) return value.car;
     return value === NIL ? NIL : m.typeError(value, "LIST");
   };
 }
 
-function cdrOf(e: Emitter, [arg]: readonly Node[]): Run {
+function cdrOf(e: Emitter, args: readonly Node[]): Run {
   const { m } = e;
-  const slot = plainSlot(e, arg as Node);
-  if (slot !== null) {
-    return (f) => {
-      const value = f[slot] as Value;
-      if (value instanceof Cons) return value.cdr;
-      return value === NIL ? NIL : m.typeError(value, "LIST");
-    };
-  }
-  const run = e.run(arg as Node);
+  const [[sa, a]] = e.operands(args);
   return (f) => {
-    const value = run(f);
+    const value = sa > 0 ? (f[sa] as Value) : a(f);
     if (value instanceof Cons) return value.cdr;
     return value === NIL ? NIL : m.typeError(value, "LIST");
   };
@@ -245,10 +188,10 @@ function cdrOf(e: Emitter, [arg]: readonly Node[]): Run {
 
 function consOf(e: Emitter, args: readonly Node[]): Run {
   const { m } = e;
-  const [a, b] = args.map((arg) => e.run(arg)) as [Run, Run];
+  const [[sa, a], [sb, b]] = e.operands(args);
   return (f) => {
-    const car = a(f);
-    const cdr = b(f);
+    const car = sa > 0 ? (f[sa] as Value) : a(f);
+    const cdr = sb > 0 ? (f[sb] as Value) : b(f);
     if (--m.cellsLeft < 0) exceed(m, "CELL");
     return new Cons(car, cdr);
   };
@@ -257,10 +200,10 @@ function consOf(e: Emitter, args: readonly Node[]): Run {
 /** One subscript into a simple vector; other cases take the general path. */
 function elementOf(e: Emitter, args: readonly Node[]): Run {
   const { m } = e;
-  const [a, b] = args.map((arg) => e.run(arg)) as [Run, Run];
+  const [[sa, a], [sb, b]] = e.operands(args);
   return (f) => {
-    const vector = a(f);
-    const index = b(f);
+    const vector = sa > 0 ? (f[sa] as Value) : a(f);
+    const index = sb > 0 ? (f[sb] as Value) : b(f);
     if (vector instanceof Vec && vector.dims === null && typeof index === "number") {
       const item = vector.items[index];
       if (item !== undefined) return item;
@@ -274,11 +217,11 @@ function elementOf(e: Emitter, args: readonly Node[]): Run {
 /** Two subscripts into a matrix. */
 function cellOf(e: Emitter, args: readonly Node[]): Run {
   const { m } = e;
-  const [a, b, c] = args.map((arg) => e.run(arg)) as [Run, Run, Run];
+  const [[sa, a], [sb, b], [sc, c]] = e.operands(args);
   return (f) => {
-    const matrix = a(f);
-    const row = b(f);
-    const column = c(f);
+    const matrix = sa > 0 ? (f[sa] as Value) : a(f);
+    const row = sb > 0 ? (f[sb] as Value) : b(f);
+    const column = sc > 0 ? (f[sc] as Value) : c(f);
     if (matrix instanceof Vec && typeof row === "number" && typeof column === "number") {
       const { dims } = matrix;
       if (dims !== null && dims.length === 2) {

@@ -1,5 +1,6 @@
 // Generic functions and dispatch. The effective method for given classes is cached until a method or a class
 // changes.
+import { enter1, enter2, enter3 } from "../calls.ts";
 import { classOf } from "../classes.ts";
 import { named } from "../define.ts";
 import { eqlKey } from "../equality.ts";
@@ -222,19 +223,19 @@ function codeFor(generic: Generic, name: Value): Code {
     if (generic.shape.required > 1) return m.wrongCount(fn, 1);
     const { fn: method, run } = generic.known(a) ?? generic.find(m, [a]);
     if (method === null) return run(m, [a]);
-    return settle(m, method, method.code.c1(m, method, a));
+    return settle(m, method, enter1(m, method, a));
   };
   code.c2 = (m, fn, a, b) => {
     if (generic.shape.required > 2 || generic.max < 2) return m.wrongCount(fn, 2);
     const { fn: method, run } = generic.known(a) ?? generic.find(m, [a, b]);
     if (method === null) return run(m, [a, b]);
-    return settle(m, method, method.code.c2(m, method, a, b));
+    return settle(m, method, enter2(m, method, a, b));
   };
   code.c3 = (m, fn, a, b, c) => {
     if (generic.shape.required > 3 || generic.max < 3) return m.wrongCount(fn, 3);
     const { fn: method, run } = generic.known(a) ?? generic.find(m, [a, b, c]);
     if (method === null) return run(m, [a, b, c]);
-    return settle(m, method, method.code.c3(m, method, a, b, c));
+    return settle(m, method, enter3(m, method, a, b, c));
   };
   code.cn = (m, fn, args) => {
     if (args.length < generic.shape.required || args.length > generic.max)
