@@ -39,6 +39,17 @@ export function enter3(m: Machine, fn: Fn, a: Value, b: Value, c: Value): Value 
   return runBody(m, frame, code.body);
 }
 
+export function enter4(m: Machine, fn: Fn, a: Value, b: Value, c: Value, d: Value): Value {
+  const { code } = fn;
+  if (code.arity !== 4) return code.cn(m, fn, [a, b, c, d]);
+  const frame = frameAt(m, fn, code.size);
+  frame[1] = a;
+  frame[2] = b;
+  frame[3] = c;
+  frame[4] = d;
+  return runBody(m, frame, code.body);
+}
+
 /** The entry of compiled functions with only required parameters for a list of arguments. */
 export function enterAll(m: Machine, fn: Fn, args: Value[]): Value {
   const { code } = fn;

@@ -41,6 +41,44 @@ test("self and mutual tail calls run in constant space", () => {
   ).toBe(":END");
 });
 
+test("operands are read from left to right, also those that later ones assign", () => {
+  const lisp = createLisp();
+  answer("(defun all4 (a b c d) (list a b c d)) (defun two (a b) (list a b))", lisp);
+  for (const [form, value] of [
+    ["(let ((x 1)) (+ x (setq x 5) x))", "11"],
+    ["(let ((x 1)) (setq x (+ x (setq x 5))))", "6"],
+    ["(let ((x 1)) (setq x (+ (setq x 5) x)))", "10"],
+    ["(let ((x 1)) (- x (setq x 5)))", "-4"],
+    ["(let ((x 1)) (if (< x (setq x 5)) (cons x (incf x)) :no))", "(5 . 6)"],
+    ["(let ((x 1)) (two x (setq x 5)))", "(1 5)"],
+    ["(let ((x 1)) (all4 x (setq x 5) x (incf x)))", "(1 5 5 6)"],
+    ["(let ((f #'+)) (funcall f 2 (progn (setq f #'*) 3)))", "5"],
+    ["(let ((f #'+)) (flet ((g () (funcall f 2 (progn (setq f #'*) 3)))) (g)))", "5"],
+    ["(let ((x 9007199254740992) (y 1)) (setq x (+ x y)) (decf x 2) x)", "9007199254740991"],
+  ] as const)
+    expect.soft(answer(form, lisp), form).toBe(value);
+});
+
+test("deeply nested forms are compiled once", () => {
+  const nested = (open: string, close: string): string =>
+    `(let ((x 1)) ${open.repeat(60)}x${close.repeat(60)})`;
+  expect(answer(nested("(+ 1 ", ")"))).toBe("61");
+  expect(answer(nested("(* 1 ", ")"))).toBe("1");
+  expect(answer(nested("(setq x (+ 1 ", "))"))).toBe("61");
+  expect(answer(nested("(if (< ", " 100) 2 3)"))).toBe("2");
+  for (const count of [0, 1, 2, 3, 4, 5]) {
+    const rest = " 0".repeat(count);
+    const parameters = Array.from({ length: count }, (_, index) => `p${index}`).join(" ");
+    const define = `(defun f (x ${parameters}) ${parameters} (+ x 1))`;
+    expect(answer(`${define} ${nested("(f ", `${rest})`)}`)).toBe("61");
+    expect(answer(`${define} ${nested("(funcall #'f ", `${rest})`)}`)).toBe("61");
+    expect(answer(`${define} ${nested("(values (funcall 'f ", `${rest}))`)}`)).toBe("61");
+    expect(
+      answer(`(flet ((f (x ${parameters}) ${parameters} (+ x 1))) ${nested("(f ", `${rest})`)})`),
+    ).toBe("61");
+  }
+});
+
 test("loop variables are fresh in every closure, and shared by closures made together", () => {
   expect(
     answer("(let ((fs nil)) (dolist (x '(1 2 3)) (push (lambda () x) fs)) (mapcar #'funcall fs))"),

@@ -1,7 +1,7 @@
 // Calls. A tail call is stored in the machine's registers and returns TAIL, so it takes no stack; a tail call of
 // the running function replaces its parameters and returns AGAIN. Natives are called directly.
 
-import { enter0, enter1, enter2, enter3 } from "../calls.ts";
+import { enter0, enter1, enter2, enter3, enter4 } from "../calls.ts";
 import { functionHints } from "../conditions.ts";
 import { Fn, type Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -40,18 +40,18 @@ export function emitFuncall(e: Emitter, node: NodeOf<"funcall">, mode: Mode): Ru
 
 /** The value of a global function is read after the arguments, anything else is evaluated before them. */
 function calling(e: Emitter, callee: Callee | Sym, args: readonly Node[], mode: Mode): Run {
+  if (args.length > 4) return longCall(e, callee, args, mode);
   if (mode === "tail") return tailCall(e, callee, args);
-  if (callee instanceof Sym)
-    return mode === "single" && args.length < 4
-      ? globalCall(e, callee, args)
-      : plainCall(e, () => callee.fn ?? undefinedFunction(e.m, callee), args);
-  return plainCall(e, callee, args);
+  if (mode === "single" && callee instanceof Sym) return globalCall(e, callee, args);
+  if (args.length > 3) return longCall(e, callee, args, mode);
+  if (!(callee instanceof Sym)) return plainCall(e, callee, args);
+  return plainCall(e, () => callee.fn ?? undefinedFunction(e.m, callee), args);
 }
 
 /** For one value of a global function. */
 function globalCall(e: Emitter, sym: Sym, args: readonly Node[]): Run {
   const { m } = e;
-  const [[sa, a], [sb, b], [sc, c]] = e.operands(args);
+  const [[sa, a], [sb, b], [sc, c], [sd, d]] = e.operands(args);
   switch (args.length) {
     case 0:
       return () => {
@@ -71,12 +71,21 @@ function globalCall(e: Emitter, sym: Sym, args: readonly Node[]): Run {
         const answer = enter2(m, sym.fn ?? undefinedFunction(m, sym), x, y);
         return answer === null ? m.bounce() : answer;
       };
-    default:
+    case 3:
       return (f) => {
         const x = sa > 0 ? (f[sa] as Value) : a(f);
         const y = sb > 0 ? (f[sb] as Value) : b(f);
         const z = sc > 0 ? (f[sc] as Value) : c(f);
         const answer = enter3(m, sym.fn ?? undefinedFunction(m, sym), x, y, z);
+        return answer === null ? m.bounce() : answer;
+      };
+    default:
+      return (f) => {
+        const x = sa > 0 ? (f[sa] as Value) : a(f);
+        const y = sb > 0 ? (f[sb] as Value) : b(f);
+        const z = sc > 0 ? (f[sc] as Value) : c(f);
+        const w = sd > 0 ? (f[sd] as Value) : d(f);
+        const answer = enter4(m, sym.fn ?? undefinedFunction(m, sym), x, y, z, w);
         return answer === null ? m.bounce() : answer;
       };
   }
@@ -112,7 +121,7 @@ function plainCall(e: Emitter, callee: Callee, args: readonly Node[]): Run {
         const answer = enter2(m, fn, x, y);
         return answer === null ? m.bounce() : settled(m, fn, answer);
       };
-    case 3:
+    default:
       return (f) => {
         const fn = callee(f);
         const x = sa > 0 ? (f[sa] as Value) : a(f);
@@ -121,14 +130,6 @@ function plainCall(e: Emitter, callee: Callee, args: readonly Node[]): Run {
         const answer = enter3(m, fn, x, y, z);
         return answer === null ? m.bounce() : settled(m, fn, answer);
       };
-    default: {
-      const runs = args.map((arg) => e.run(arg));
-      return (f) => {
-        const fn = callee(f);
-        const answer = fn.code.cn(m, fn, valuesOf(runs, f));
-        return answer === null ? m.bounce() : settled(m, fn, answer);
-      };
-    }
   }
 }
 
@@ -142,75 +143,47 @@ function tailCall(e: Emitter, callee: Callee | Sym, args: readonly Node[]): Run 
   const { m } = e;
   const sym = callee instanceof Sym ? callee : null;
   const first = callee instanceof Sym ? null : callee;
-  const selfFits = isSimple(e) && e.lambda.required.length === args.length;
-  const [[sa, a], [sb, b], [sc, c]] = e.operands(args);
-  switch (args.length) {
-    case 0:
-      return (f) => {
-        const fn =
-          first === null ? ((sym as Sym).fn ?? undefinedFunction(m, sym as Sym)) : first(f);
-        return leave(m, fn, 0);
-      };
-    case 1:
-      return (f) => {
-        const early = first === null ? null : first(f);
-        const x = sa > 0 ? (f[sa] as Value) : a(f);
-        const fn = early ?? (sym as Sym).fn ?? undefinedFunction(m, sym as Sym);
-        if (selfFits && fn === f[0]) {
-          f[1] = x;
-          return AGAIN;
-        }
-        m.tail0 = x;
-        return leave(m, fn, 1);
-      };
-    case 2:
-      return (f) => {
-        const early = first === null ? null : first(f);
-        const x = sa > 0 ? (f[sa] as Value) : a(f);
-        const y = sb > 0 ? (f[sb] as Value) : b(f);
-        const fn = early ?? (sym as Sym).fn ?? undefinedFunction(m, sym as Sym);
-        if (selfFits && fn === f[0]) {
-          f[1] = x;
-          f[2] = y;
-          return AGAIN;
-        }
-        m.tail0 = x;
-        m.tail1 = y;
-        return leave(m, fn, 2);
-      };
-    case 3:
-      return (f) => {
-        const early = first === null ? null : first(f);
-        const x = sa > 0 ? (f[sa] as Value) : a(f);
-        const y = sb > 0 ? (f[sb] as Value) : b(f);
-        const z = sc > 0 ? (f[sc] as Value) : c(f);
-        const fn = early ?? (sym as Sym).fn ?? undefinedFunction(m, sym as Sym);
-        if (selfFits && fn === f[0]) {
-          f[1] = x;
-          f[2] = y;
-          f[3] = z;
-          return AGAIN;
-        }
-        m.tail0 = x;
-        m.tail1 = y;
-        m.tail2 = z;
-        return leave(m, fn, 3);
-      };
-    default: {
-      const runs = args.map((arg) => e.run(arg));
-      return (f) => {
-        const early = first === null ? null : first(f);
-        const values = valuesOf(runs, f);
-        const fn = early ?? (sym as Sym).fn ?? undefinedFunction(m, sym as Sym);
-        if (selfFits && fn === f[0]) {
-          for (let at = 0; at < values.length; at++) f[at + 1] = values[at] as Value;
-          return AGAIN;
-        }
-        m.tailArgs = values;
-        return leave(m, fn, values.length);
-      };
+  const count = args.length;
+  const selfFits = isSimple(e) && e.lambda.required.length === count;
+  const [[sa, a], [sb, b], [sc, c], [sd, d]] = e.operands(args);
+  return (f) => {
+    const early = first === null ? null : first(f);
+    const x = sa > 0 ? (f[sa] as Value) : a(f);
+    const y = sb > 0 ? (f[sb] as Value) : b(f);
+    const z = sc > 0 ? (f[sc] as Value) : c(f);
+    const w = sd > 0 ? (f[sd] as Value) : d(f);
+    const fn = early ?? (sym as Sym).fn ?? undefinedFunction(m, sym as Sym);
+    if (selfFits && fn === f[0]) {
+      if (count > 0) f[1] = x;
+      if (count > 1) f[2] = y;
+      if (count > 2) f[3] = z;
+      if (count > 3) f[4] = w;
+      return AGAIN;
     }
-  }
+    if (count > 0) m.tail0 = x;
+    if (count > 1) m.tail1 = y;
+    if (count > 2) m.tail2 = z;
+    if (count > 3) m.tailArgs = [x, y, z, w];
+    return leave(m, fn, count);
+  };
+}
+
+function longCall(e: Emitter, callee: Callee | Sym, args: readonly Node[], mode: Mode): Run {
+  const { m } = e;
+  const runs = args.map((arg) => e.run(arg));
+  const selfFits = isSimple(e) && e.lambda.required.length === args.length;
+  return (f) => {
+    const early = callee instanceof Sym ? null : callee(f);
+    const values = valuesOf(runs, f);
+    const fn = early ?? (callee as Sym).fn ?? undefinedFunction(m, callee as Sym);
+    if (mode !== "tail") return m.apply(fn, values);
+    if (selfFits && fn === f[0]) {
+      for (let at = 0; at < values.length; at++) f[at + 1] = values[at] as Value;
+      return AGAIN;
+    }
+    m.tailArgs = values;
+    return leave(m, fn, values.length);
+  };
 }
 
 /** For functions with only required parameters, whose slots come first. */

@@ -156,7 +156,7 @@ function asLoop(e: Emitter, target: ExitTarget, statements: readonly Statement[]
   // An exit to an inner tag takes the general path, which starts at the tag.
   const general = jumping(e, target, statements);
   const resume = (f: Frame): Value => (m.exitTarget === target ? general.from(f, m.exitTag) : EXIT);
-  const [a, b, c, d] = runs as [Run, Run, Run, Run];
+  const [a, b, c] = runs as [Run, Run, Run];
   switch (runs.length) {
     case 2:
       return (f) => {
@@ -170,15 +170,6 @@ function asLoop(e: Emitter, target: ExitTarget, statements: readonly Statement[]
       return (f) => {
         while (!test(f)) {
           if (a(f) === undefined || b(f) === undefined || c(f) === undefined) return resume(f);
-          if (--m.fuel < 0) m.refuel();
-        }
-        return NIL;
-      };
-    case 4:
-      return (f) => {
-        while (!test(f)) {
-          if (a(f) === undefined || b(f) === undefined || c(f) === undefined || d(f) === undefined)
-            return resume(f);
           if (--m.fuel < 0) m.refuel();
         }
         return NIL;

@@ -3,6 +3,7 @@ import { Box, Fn, type Frame } from "../function.ts";
 import { EXIT, NIL, Sym } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
+import { storedSum } from "./inline.ts";
 import {
   type Lambda,
   type Mode,
@@ -40,8 +41,11 @@ export function plainSlot(e: Emitter, node: Node): number | null {
 export function emitSetLocal(e: Emitter, node: NodeOf<"set-local">): Run {
   const { variable } = node;
   const { slot } = variable;
+  const isPlain = variable.owner === e.lambda && !variable.boxed;
+  const stored = isPlain ? storedSum(e, slot, node.value) : null;
+  if (stored !== null) return stored;
   const run = e.run(node.value);
-  if (variable.owner === e.lambda && !variable.boxed) {
+  if (isPlain) {
     return (f) => {
       const value = run(f);
       f[slot] = value;

@@ -56,14 +56,14 @@ export class Emitter {
 
   /**
    * For a closure that reads plain variables in place: the slot of each or 0, and a closure that is needed for all
-   * others. At least three.
+   * others. At least four.
    */
-  operands(nodes: readonly Node[]): [Operand, Operand, Operand] {
+  operands(nodes: readonly Node[]): [Operand, Operand, Operand, Operand] {
     const made = nodes
-      .slice(0, 3)
+      .slice(0, 4)
       .map((node): Operand => [plainSlot(this, node) ?? 0, this.run(node)]);
-    while (made.length < 3) made.push([0, absent]);
-    return made as [Operand, Operand, Operand];
+    while (made.length < 4) made.push([1, absent]);
+    return made as [Operand, Operand, Operand, Operand];
   }
 
   /** For nodes with exactly one value. */
@@ -81,13 +81,14 @@ export class Emitter {
   test(node: Node, wanted = true): Test {
     const slot = plainSlot(this, node);
     if (slot !== null) return wanted ? (f) => f[slot] !== NIL : (f) => f[slot] === NIL;
-    const compound = this.#compoundTest(node);
+    const compound = this.compoundTest(node);
     if (compound !== null) return wanted ? compound : (f) => !compound(f);
     const run = this.run(node);
     return wanted ? (f) => run(f) !== NIL : (f) => run(f) === NIL;
   }
 
-  #compoundTest(node: Node): Test | null {
+  /** Null if the node is not made of other tests. */
+  compoundTest(node: Node): Test | null {
     if (node.kind === "constant") {
       const truth = node.value !== NIL;
       return () => truth;
@@ -172,8 +173,10 @@ function emitIf(e: Emitter, node: NodeOf<"if">, mode: Mode): Run {
   if (slot !== null) return (f) => (f[slot] === NIL ? otherwise(f) : then(f));
   const comparing = comparingIf(e, node.test, then, otherwise);
   if (comparing !== null) return comparing;
-  const test = e.test(node.test);
-  return (f) => (test(f) ? then(f) : otherwise(f));
+  const test = e.compoundTest(node.test);
+  if (test !== null) return (f) => (test(f) ? then(f) : otherwise(f));
+  const run = e.run(node.test);
+  return (f) => (run(f) === NIL ? otherwise(f) : then(f));
 }
 
 function emitOr(e: Emitter, { items }: NodeOf<"or">, mode: Mode): Run {
@@ -204,31 +207,12 @@ function emitOr(e: Emitter, { items }: NodeOf<"or">, mode: Mode): Run {
 function emitProgn(e: Emitter, { body }: NodeOf<"progn">, mode: Mode): Run {
   const runs = body.map((node, index) => e.run(node, index === body.length - 1 ? mode : "single"));
   const last = runs.pop() as Run;
-  if (body.slice(0, -1).some((node) => e.exits(node))) return prognWithExits(runs, last);
-  const [a, b, c] = runs as [Run, Run, Run];
-  if (runs.length === 1) {
-    return (f) => {
-      a(f);
-      return last(f);
-    };
-  }
-  if (runs.length === 2) {
-    return (f) => {
-      a(f);
-      b(f);
-      return last(f);
-    };
-  }
-  if (runs.length === 3) {
-    return (f) => {
-      a(f);
-      b(f);
-      c(f);
-      return last(f);
-    };
-  }
+  const [a, b] = runs as [Run, Run];
+  // A form may return EXIT.
+  if (runs.length === 1) return (f) => (a(f) === undefined ? EXIT : last(f));
+  if (runs.length === 2) return (f) => (a(f) === undefined || b(f) === undefined ? EXIT : last(f));
   return (f) => {
-    for (const run of runs) run(f);
+    for (const run of runs) if (run(f) === undefined) return EXIT;
     return last(f);
   };
 }
@@ -249,16 +233,6 @@ function emitValuesProg1(e: Emitter, { first, rest }: NodeOf<"values-prog1">): R
     after(f);
     m.mv = mv;
     return value;
-  };
-}
-
-function prognWithExits(runs: readonly Run[], last: Run): Run {
-  const [a, b] = runs as [Run, Run];
-  if (runs.length === 1) return (f) => (a(f) === undefined ? EXIT : last(f));
-  if (runs.length === 2) return (f) => (a(f) === undefined || b(f) === undefined ? EXIT : last(f));
-  return (f) => {
-    for (const run of runs) if (run(f) === undefined) return EXIT;
-    return last(f);
   };
 }
 

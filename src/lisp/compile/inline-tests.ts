@@ -1,7 +1,7 @@
 // Inlined predicates as JS booleans, for tests.
 import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
-import { compare, equalNumbers, isZero, real } from "../numbers.ts";
+import { compare, equalNumbers } from "../numbers.ts";
 import { Char, Str } from "../string.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, type Value } from "../values.ts";
@@ -17,6 +17,8 @@ export function inlineTest(e: Emitter, node: NodeOf<"call-native">): Test | null
   if (node.args.length !== 1) return null;
   const negated = negatedBy(node);
   if (negated !== null) return e.test(negated, false);
+  const sign = signs.get(name.name);
+  if (sign !== undefined) return comparison(sign)(e, left as Node, zero);
   const check = one.get(name.name);
   if (check === undefined) return null;
   const [[slot, run]] = e.operands(node.args);
@@ -57,44 +59,27 @@ const one = new Map<string, (e: Emitter, slot: number, run: Run) => Test>([
       return typeof value === "number" || typeof value === "bigint";
     },
   ],
-  [
-    "ZEROP",
-    (e, slot, run) => (f) => {
-      const value = slot > 0 ? (f[slot] as Value) : run(f);
-      return typeof value === "number" ? value === 0 : isZero(real(e.m, value, "NUMBER"));
-    },
-  ],
-  [
-    "PLUSP",
-    (e, slot, run) => (f) => {
-      const value = slot > 0 ? (f[slot] as Value) : run(f);
-      return typeof value === "number" ? value > 0 : compare(e.m, value, 0) > 0;
-    },
-  ],
-  [
-    "MINUSP",
-    (e, slot, run) => (f) => {
-      const value = slot > 0 ? (f[slot] as Value) : run(f);
-      return typeof value === "number" ? value < 0 : compare(e.m, value, 0) < 0;
-    },
-  ],
-  [
-    "EVENP",
-    (e, slot, run) => (f) => {
-      const value = slot > 0 ? (f[slot] as Value) : run(f);
-      if (typeof value === "number") return value % 2 === 0;
-      return typeof value === "bigint" ? value % 2n === 0n : e.m.typeError(value, "INTEGER");
-    },
-  ],
-  [
-    "ODDP",
-    (e, slot, run) => (f) => {
-      const value = slot > 0 ? (f[slot] as Value) : run(f);
-      if (typeof value === "number") return value % 2 !== 0;
-      return typeof value === "bigint" ? value % 2n !== 0n : e.m.typeError(value, "INTEGER");
-    },
-  ],
+  ["EVENP", parity(true)],
+  ["ODDP", parity(false)],
 ]);
+
+function parity(isEven: boolean): (e: Emitter, slot: number, run: Run) => Test {
+  return (e, slot, run) => (f) => {
+    const value = slot > 0 ? (f[slot] as Value) : run(f);
+    if (typeof value === "number") return (value % 2 === 0) === isEven;
+    return typeof value === "bigint"
+      ? (value % 2n === 0n) === isEven
+      : e.m.typeError(value, "INTEGER");
+  };
+}
+
+const signs = new Map<string, Order>([
+  ["ZEROP", "="],
+  ["PLUSP", ">"],
+  ["MINUSP", "<"],
+]);
+
+const zero: Node = { kind: "constant", value: 0 };
 
 type Two = (e: Emitter, left: Node, right: Node) => Test;
 

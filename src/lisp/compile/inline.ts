@@ -47,16 +47,49 @@ type Inliner = (e: Emitter, args: readonly Node[]) => Run | null;
 
 const one: Node = { kind: "constant", value: 1 };
 
+const isSmall = (node: Node): node is Node & { value: number } =>
+  node.kind === "constant" && typeof node.value === "number";
+
+const sum =
+  (subtracts: boolean): Inliner =>
+  (e, args) => {
+    const { m } = e;
+    const [left, right] = args as [Node, Node];
+    if (isSmall(left) && !isSmall(right) && !subtracts) return sum(false)(e, [right, left]);
+    const slow = subtracts ? subtract : add;
+    const [[sa, a], [sb, b]] = e.operands(args);
+    if (isSmall(right)) {
+      const constant = subtracts ? -right.value : right.value;
+      return (f) => {
+        const x = sa > 0 ? (f[sa] as Value) : a(f);
+        if (typeof x === "number") {
+          const total = x + constant;
+          if (total <= max && total >= -max) return total;
+        }
+        return add(m, x, constant);
+      };
+    }
+    return (f) => {
+      const x = sa > 0 ? (f[sa] as Value) : a(f);
+      const y = sb > 0 ? (f[sb] as Value) : b(f);
+      if (typeof x === "number" && typeof y === "number") {
+        const total = subtracts ? x - y : x + y;
+        if (total <= max && total >= -max) return total;
+      }
+      return slow(m, x, y);
+    };
+  };
+
 /** By name and number of arguments; `*` stands for any number. */
 const inliners: Readonly<Record<string, Inliner>> = {
-  "+ 2": sum,
   "+ *": (e, args) => chainOf(e, args, add),
-  "- 2": difference,
   "- *": (e, args) => chainOf(e, args, subtract),
+  "+ 2": sum(false),
+  "- 2": sum(true),
+  "1+ 1": (e, [arg]) => sum(false)(e, [arg as Node, one]),
+  "1- 1": (e, [arg]) => sum(true)(e, [arg as Node, one]),
   "* 2": product,
   "* *": (e, args) => chainOf(e, args, multiply),
-  "1+ 1": (e, [arg]) => sum(e, [arg as Node, one]),
-  "1- 1": (e, [arg]) => difference(e, [arg as Node, one]),
   "MOD 2": (e, args) => remainderOf(e, args, modulo),
   "REM 2": (e, args) => remainderOf(e, args, remainder),
   "ABS 1": absoluteOf,
@@ -72,23 +105,29 @@ const inliners: Readonly<Record<string, Inliner>> = {
   "ERROR *": signalOf,
 };
 
-const isSmall = (node: Node): node is Node & { value: number } =>
-  node.kind === "constant" && typeof node.value === "number";
-
-function sum(e: Emitter, args: readonly Node[]): Run {
+/** A sum that is stored in a variable, as counters and totals of loops are; null for any other value. */
+export function storedSum(e: Emitter, slot: number, value: Node): Run | null {
+  if (value.kind !== "call-native") return null;
   const { m } = e;
-  const [left, right] = args as [Node, Node];
-  if (isSmall(left) && !isSmall(right)) return sum(e, [right, left]);
-  const [[sa, a], [sb, b]] = e.operands(args);
+  const { name } = value.fn.code;
+  const operation = name instanceof Sym ? `${name.name} ${value.args.length}` : "";
+  if (operation !== "1+ 1" && operation !== "+ 2") return null;
+  const [left, right = one] = value.args as [Node, Node?];
+  const [[sa, a], [sb, b]] = e.operands([left, right]);
   if (isSmall(right)) {
     const constant = right.value;
     return (f) => {
       const x = sa > 0 ? (f[sa] as Value) : a(f);
       if (typeof x === "number") {
         const total = x + constant;
-        if (total <= max && total >= -max) return total;
+        if (total <= max && total >= -max) {
+          f[slot] = total;
+          return total;
+        }
       }
-      return add(m, x, constant);
+      const total = add(m, x, constant);
+      f[slot] = total;
+      return total;
     };
   }
   return (f) => {
@@ -96,31 +135,33 @@ function sum(e: Emitter, args: readonly Node[]): Run {
     const y = sb > 0 ? (f[sb] as Value) : b(f);
     if (typeof x === "number" && typeof y === "number") {
       const total = x + y;
-      if (total <= max && total >= -max) return total;
+      if (total <= max && total >= -max) {
+        f[slot] = total;
+        return total;
+      }
     }
-    return add(m, x, y);
-  };
-}
-
-function difference(e: Emitter, args: readonly Node[]): Run {
-  const { m } = e;
-  const [left, right] = args as [Node, Node];
-  if (isSmall(right)) return sum(e, [left, { kind: "constant", value: -right.value }]);
-  const [[sa, a], [sb, b]] = e.operands(args);
-  return (f) => {
-    const x = sa > 0 ? (f[sa] as Value) : a(f);
-    const y = sb > 0 ? (f[sb] as Value) : b(f);
-    if (typeof x === "number" && typeof y === "number") {
-      const total = x - y;
-      if (total <= max && total >= -max) return total;
-    }
-    return subtract(m, x, y);
+    const total = add(m, x, y);
+    f[slot] = total;
+    return total;
   };
 }
 
 function product(e: Emitter, args: readonly Node[]): Run {
   const { m } = e;
+  const [left, right] = args as [Node, Node];
+  if (isSmall(left) && !isSmall(right)) return product(e, [right, left]);
   const [[sa, a], [sb, b]] = e.operands(args);
+  if (isSmall(right)) {
+    const constant = right.value;
+    return (f) => {
+      const x = sa > 0 ? (f[sa] as Value) : a(f);
+      if (typeof x === "number") {
+        const total = x * constant;
+        if (total <= max && total >= -max) return total + 0;
+      }
+      return multiply(m, x, constant);
+    };
+  }
   return (f) => {
     const x = sa > 0 ? (f[sa] as Value) : a(f);
     const y = sb > 0 ? (f[sb] as Value) : b(f);

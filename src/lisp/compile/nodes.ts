@@ -180,40 +180,38 @@ export class LexicalScope {
   findVariable(
     name: Sym,
   ): Extract<Entry, { kind: "variable" | "special" | "symbol-macro" }> | undefined {
-    for (let at: LexicalScope | null = this; at !== null; at = at.outer) {
-      const { entry } = at;
-      if (
-        entry !== null &&
+    return this.#find(
+      (entry) =>
         (entry.kind === "variable" || entry.kind === "special" || entry.kind === "symbol-macro") &&
-        entry.name === name
-      )
-        return entry;
-    }
-    return undefined;
+        entry.name === name,
+    );
   }
 
   findFunction(
     name: Sym,
     setter = false,
   ): Extract<Entry, { kind: "function" | "macro" }> | undefined {
-    for (let at: LexicalScope | null = this; at !== null; at = at.outer) {
-      const { entry } = at;
-      if (entry?.kind === "function" && entry.name === name && entry.setter === setter)
-        return entry;
-      if (entry?.kind === "macro" && entry.name === name && !setter) return entry;
-    }
-    return undefined;
+    return this.#find((entry) =>
+      entry.kind === "function"
+        ? entry.name === name && entry.setter === setter
+        : entry.kind === "macro" && entry.name === name && !setter,
+    );
   }
 
   findBlock(name: Sym): ExitTarget | undefined {
-    for (let at: LexicalScope | null = this; at !== null; at = at.outer)
-      if (at.entry?.kind === "block" && at.entry.name === name) return at.entry.target;
-    return undefined;
+    return this.#find<"block">((entry) => entry.kind === "block" && entry.name === name)?.target;
   }
 
   findTag(tag: Value): ExitTarget | undefined {
+    return this.#find<"tags">((entry) => entry.kind === "tags" && entry.target.tags.has(tag))
+      ?.target;
+  }
+
+  #find<Wanted extends Entry["kind"]>(
+    fits: (entry: Entry) => boolean,
+  ): Extract<Entry, { kind: Wanted }> | undefined {
     for (let at: LexicalScope | null = this; at !== null; at = at.outer)
-      if (at.entry?.kind === "tags" && at.entry.target.tags.has(tag)) return at.entry.target;
+      if (at.entry !== null && fits(at.entry)) return at.entry as Extract<Entry, { kind: Wanted }>;
     return undefined;
   }
 }
