@@ -1,5 +1,5 @@
-// The part of the library that is written in Lisp: `prelude/*.lisp`, by way of `prelude.json`. A session compiles
-// each definition when it first uses it.
+// The part of the library that is written in Lisp: `prelude/*.lisp`, by way of `prelude.json`, where all macros are
+// expanded. A session compiles each definition when it first uses it.
 import { enter0, enter1, enter2, enter3 } from "./calls.ts";
 import { Analyser, outermost } from "./compile/analyse.ts";
 import { compileMacro } from "./compile/compile.ts";
@@ -11,7 +11,7 @@ import type { Machine } from "./machine.ts";
 import { packageVariable } from "./packages.ts";
 import definitions from "./prelude.json" with { type: "json" };
 import { Reader } from "./reader.ts";
-import { cl, commonLisp, NIL, type Sym } from "./symbol.ts";
+import { commonLisp, NIL, type Sym } from "./symbol.ts";
 import type { Cons, Value } from "./values.ts";
 
 export function definePrelude(): void {
@@ -19,23 +19,11 @@ export function definePrelude(): void {
   for (const [head, body] of Object.entries(definitions)) {
     const [, kind, setf, name = "", lambdaList = ""] =
       /^(\S+) (\(setf )?([^\s)]+)\)? (.*)$/s.exec(head) ?? [];
-    if (kind === "defpackage") continue;
     const sym = named(name.toUpperCase());
     const read = (m: Machine): Cons => readDefinition(m, `(${lambdaList} ${body})`);
     if (kind === "defmacro") sym.macro = lazyMacro(sym, read);
     else if (setf === undefined) sym.fn = lazyFunction(sym, lambdaList, read);
     else sym.setter = lazyFunction(sym, lambdaList, read);
-  }
-}
-
-/** Called after all definitions. */
-export function exportNames(): void {
-  const head = Object.keys(definitions).find((one) => one.startsWith("defpackage ")) ?? "";
-  const names = head.slice(head.indexOf(":export ") + ":export ".length, -1).toUpperCase();
-  commonLisp.external.clear();
-  for (const name of names.split(" ")) {
-    cl(name);
-    commonLisp.external.add(name);
   }
 }
 

@@ -33,7 +33,8 @@ import { defineCharacters, defineStrings } from "./library/strings.ts";
 import { defineEquality, defineHelp, definePackages, defineSymbols } from "./library/symbols.ts";
 import { defineDeftype, defineTypes } from "./library/types.ts";
 import { defineBits, defineFillPointers } from "./library/vectors.ts";
-import { definePrelude, exportNames } from "./prelude.ts";
+import { definePrelude } from "./prelude.ts";
+import { cl, words } from "./symbol.ts";
 import { defineTypeTable } from "./types.ts";
 
 const definitions: readonly (() => void)[] = [
@@ -88,7 +89,7 @@ const definitions: readonly (() => void)[] = [
   defineParallel,
   definePrelude,
   defineAbsent,
-  exportNames,
+  defineOtherNames,
 ];
 
 let isDefined = false;
@@ -98,6 +99,20 @@ export function defineStandard(): void {
   if (isDefined) return;
   isDefined = true;
   for (const define of definitions) define();
+}
+
+/**
+ * Names of the standard without a definition. COMMON-LISP exports each of its symbols, so the library uses only names
+ * of the standard there: a session could not define any other, and it would not recognise a session's own symbol.
+ */
+const otherNames = `&ALLOW-OTHER-KEYS &AUX &BODY &ENVIRONMENT &KEY &OPTIONAL &REST &WHOLE
+  *DEFAULT-PATHNAME-DEFAULTS* CALL-METHOD CALL-NEXT-METHOD COMPILATION-SPEED COMPILER-MACRO DEBUG
+  DECLARATION DYNAMIC-EXTENT FTYPE FUNCTION-KEYWORDS IGNORABLE IGNORE INLINE MAKE-METHOD
+  NEXT-METHOD-P NOTINLINE OPTIMIZE OTHERWISE SAFETY SPACE SPECIAL SPEED STANDARD STRUCTURE TYPE
+  VARIABLE`;
+
+function defineOtherNames(): void {
+  for (const name of words(otherNames)) cl(name);
 }
 
 // Parts of Common Lisp that are absent on purpose; each name signals an error with an alternative.

@@ -133,6 +133,11 @@ test("the time is that of the host's clock, in UTC", () => {
   ).toEqual(["T"]);
 });
 
+test("COMMON-LISP exports the 978 names of the standard and no others", () => {
+  const count = "(let ((count 0)) (do-external-symbols (name :cl count) (incf count)))";
+  expect(printedBy(count)).toBe("978");
+});
+
 test("no address is printed", () => {
   expect(
     printedBy(
