@@ -6,42 +6,21 @@ import { inBlock } from "../printer-pretty.ts";
 import { lowerCode, upperCode } from "../string.ts";
 import { NIL } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
-import type { Action, Formatting } from "./format.ts";
-import {
-  Buffer,
-  type Clause,
-  type Directive,
-  type DirectiveEnding,
-  FormatRun,
-  type Piece,
-  streamTarget,
-} from "./run.ts";
+import type { Action, Clause, Directive, DirectiveEnding, FormatRun, Piece } from "./run.ts";
 
 export const blockDirectives: readonly (readonly [string, Action])[] = [
   ["(", changeCase],
   ["[", choose],
   ["{", iterate],
-  [
-    "<",
-    (run, directive, format) =>
-      directive.closing?.colon
-        ? logicalBlock(run, directive, format)
-        : justify(run, directive, format),
-  ],
+  ["<", (run, directive) => (directive.closing?.colon ? logicalBlock : justify)(run, directive)],
   ["^", leave],
   [";", (run) => run.fail("~; outside ~[ and ~<")],
 ];
 
-function changeCase(
-  run: FormatRun,
-  directive: Directive,
-  format: Formatting,
-): DirectiveEnding | undefined {
-  const inner = run.into(new Buffer(run.m, run.target.stream.column));
-  const ending = format.pieces(inner, directive.clauses[0]?.pieces ?? []);
-  run.at = inner.at;
-  run.target.write(inCase((inner.target as Buffer).text, directive));
-  return ending === "end" ? undefined : ending;
+function changeCase(run: FormatRun, directive: Directive): DirectiveEnding | undefined {
+  const { text, ending } = run.gather(directive.clauses[0]?.pieces ?? [], run.stream.column);
+  run.write(inCase(text, directive));
+  return passOn(ending);
 }
 
 function inCase(text: string, { colon, at }: Directive): string {
@@ -62,101 +41,80 @@ function mapCodes(text: string, change: (code: number) => number): string {
   ).join("");
 }
 
-function choose(
-  run: FormatRun,
-  directive: Directive,
-  format: Formatting,
-): DirectiveEnding | undefined {
+function choose(run: FormatRun, directive: Directive): DirectiveEnding | undefined {
+  const chosen = chosenClause(run, directive);
+  return chosen && passOn(run.pieces(chosen.pieces));
+}
+
+function chosenClause(run: FormatRun, directive: Directive): Clause | undefined {
   const { clauses, colon, at } = directive;
   if (at) {
     if (clauses.length > 1) run.fail("~@[ takes one section");
     if (run.next() === NIL) return undefined;
     run.at -= 1;
-    return passOn(format.pieces(run, clauses[0]?.pieces ?? []));
+    return clauses[0];
   }
   if (colon) {
     if (clauses.length !== 2) run.fail("~:[ takes two sections");
-    return passOn(format.pieces(run, clauses[run.next() === NIL ? 0 : 1]?.pieces ?? []));
+    return clauses[run.next() === NIL ? 0 : 1];
   }
-  const index: Value = run.parameters(directive).number() ?? run.next();
+  const index: Value = run.parameters(directive, "n")[0] ?? run.next();
   if (typeof index !== "number" && typeof index !== "bigint")
     return run.fail(`~[ takes an integer, not ${run.m.show(index)}`);
   const isDefault = clauses.at(-2)?.separator?.colon === true;
-  const chosen =
-    clauses[index < 0 ? -1 : Number(index)] ?? (isDefault ? clauses.at(-1) : undefined);
-  return chosen && passOn(format.pieces(run, chosen.pieces));
+  return clauses[index < 0 ? -1 : Number(index)] ?? (isDefault ? clauses.at(-1) : undefined);
 }
 
-function passOn(ending: DirectiveEnding): DirectiveEnding | undefined {
-  return ending === "end" ? undefined : ending;
-}
+const passOn = (ending: DirectiveEnding): DirectiveEnding | undefined =>
+  ending === "end" ? undefined : ending;
 
-function iterate(run: FormatRun, directive: Directive, format: Formatting): undefined {
-  const limit = run.parameters(directive).number() ?? Number.POSITIVE_INFINITY;
+function iterate(run: FormatRun, directive: Directive): undefined {
+  const [limit = Number.POSITIVE_INFINITY] = run.parameters(directive, "n");
   const pieces = directive.clauses[0]?.pieces ?? [];
   const control = pieces.length === 0 ? run.next() : undefined;
-  const inner = directive.at ? run : new FormatRun(run.m, run.target, run.nextList());
+  const inner = directive.at ? run : run.over(run.nextList());
   const once = (one: FormatRun): DirectiveEnding =>
-    control === undefined ? format.pieces(one, pieces) : format.control(one, control);
+    control === undefined ? one.pieces(pieces) : one.control(control);
   const isAtLeastOnce = directive.closing?.colon === true;
   for (let count = 0; count < limit; count += 1) {
     run.m.tick(1);
     if (inner.left === 0 && !(isAtLeastOnce && count === 0)) return;
-    const ending = directive.colon ? sublist(inner, once) : once(inner);
+    const ending = directive.colon ? once(sublist(inner)) : once(inner);
     if (directive.colon ? ending === "up-up" : ending !== "end") return;
   }
 }
 
-/** One iteration of `~:{`: the next argument is the list of arguments. */
-function sublist(inner: FormatRun, once: (run: FormatRun) => DirectiveEnding): DirectiveEnding {
+/** For one iteration of `~:{`: the next argument is the list of arguments. */
+function sublist(inner: FormatRun): FormatRun {
   const list = inner.next();
   if (!(list instanceof Cons) && list !== NIL) return inner.m.typeError(list, "LIST");
-  return once(new FormatRun(inner.m, inner.target, itemsOf(list), 0, inner.left === 0));
+  const made = inner.over(itemsOf(list));
+  made.isLastSublist = inner.left === 0;
+  return made;
 }
 
 function leave(run: FormatRun, directive: Directive): DirectiveEnding | undefined {
-  const parameters = run.parameters(directive);
-  const [first, second, third] = [parameters.any(), parameters.any(), parameters.any()];
+  const [first, second, third] = run.parameters(directive, "aaa");
   if (directive.colon && run.isLastSublist === undefined) run.fail("~:^ outside ~:{");
-  const isOver = directive.colon ? run.isLastSublist === true : run.left === 0;
-  if (!isLeaving(isOver, first, second, third)) return undefined;
+  let isLeaving = directive.colon ? run.isLastSublist === true : run.left === 0;
+  if (third !== undefined && second !== undefined && first !== undefined)
+    isLeaving = first <= second && second <= third;
+  else if (first !== undefined) isLeaving = first === (second ?? 0);
+  if (!isLeaving) return undefined;
   return directive.colon ? "up-up" : "up";
-}
-
-type Compared = number | bigint | string | undefined;
-
-function isLeaving(isOver: boolean, first: Compared, second: Compared, third: Compared): boolean {
-  if (first === undefined) return isOver;
-  if (second === undefined) return first === 0;
-  if (third === undefined) return first === second;
-  return first <= second && second <= third;
 }
 
 // `~<…~>` justifies its segments in a field; `~<…~:>` is a logical block.
 
-function justify(
-  run: FormatRun,
-  directive: Directive,
-  format: Formatting,
-): DirectiveEnding | undefined {
-  const parameters = run.parameters(directive);
-  const width = parameters.number() ?? 0;
-  const step = parameters.number() ?? 1;
-  const padding = parameters.number() ?? 0;
-  const pad = parameters.character() ?? " ";
-  const { texts, overflow } = segments(run, directive, format);
+function justify(run: FormatRun, directive: Directive): undefined {
+  const [width = 0, step = 1, padding = 0, pad = " "] = run.parameters(directive, "nnnc");
+  const { texts, overflow } = segments(run, directive);
   const gaps = texts.length - 1 + (directive.colon ? 1 : 0) + (directive.at ? 1 : 0);
   const least = texts.reduce((sum, text) => sum + text.length, 0) + gaps * padding;
   const length = least > width ? width + Math.ceil((least - width) / step) * step : width;
-  if (
-    overflow !== undefined &&
-    run.target.stream.column + length + overflow.extra > overflow.lineLength
-  )
-    run.target.write(overflow.text);
-  run.target.write(
-    spread(run, texts, directive, { gaps, pad, room: length - least + gaps * padding }),
-  );
-  return undefined;
+  if (overflow && run.stream.column + length + overflow.extra > overflow.lineLength)
+    run.write(overflow.text);
+  run.write(spread(run, texts, directive, { gaps, pad, room: length - least + gaps * padding }));
 }
 
 interface Overflow {
@@ -167,22 +125,15 @@ interface Overflow {
 }
 
 /** The text of each segment; `~^` drops its segment and those after it. */
-function segments(
-  run: FormatRun,
-  { clauses }: Directive,
-  format: Formatting,
-): { texts: string[]; overflow: Overflow | undefined } {
+function segments(run: FormatRun, { clauses }: Directive) {
   const texts: string[] = [];
   let overflow: Overflow | undefined;
   for (const [index, { pieces, separator }] of clauses.entries()) {
-    const inner = run.into(new Buffer(run.m));
-    const ending = format.pieces(inner, pieces);
-    run.at = inner.at;
+    const { text, ending } = run.gather(pieces);
     if (ending !== "end") break;
-    const { text } = inner.target as Buffer;
     if (index === 0 && separator?.colon) {
-      const parameters = run.parameters(separator);
-      overflow = { text, extra: parameters.number() ?? 0, lineLength: parameters.number() ?? 72 };
+      const [extra = 0, lineLength = 72] = run.parameters(separator, "nn");
+      overflow = { text, extra, lineLength };
     } else texts.push(text);
   }
   return { texts, overflow };
@@ -208,59 +159,52 @@ function spread(
   return at ? text + gap() : text;
 }
 
-function logicalBlock(run: FormatRun, directive: Directive, format: Formatting): undefined {
-  const { clauses, colon, at, closing } = directive;
+function logicalBlock(run: FormatRun, { clauses, colon, at, closing }: Directive): undefined {
   const [first, second, third] = clauses;
   if (clauses.length > 3) run.fail("~<…~:> takes at most three sections");
-  const hasPrefix = second !== undefined;
   const [open, close] = colon ? ["(", ")"] : ["", ""];
   const block: BlockText = {
-    prefix: hasPrefix ? literal(run, first) : open,
+    prefix: second === undefined ? open : literal(run, first),
     isPerLine: first?.separator?.at === true,
     suffix: third === undefined ? close : literal(run, third),
   };
-  const body = (hasPrefix ? second : first)?.pieces ?? [];
+  const body = (second ?? first)?.pieces ?? [];
   const value = at ? undefined : run.next();
-  if (value !== undefined && !(value instanceof Cons) && value !== NIL) {
-    run.target.write(printText(run.m, value));
-    return;
-  }
+  if (value !== undefined && !(value instanceof Cons) && value !== NIL)
+    return run.write(printText(run.m, value));
   const args = value === undefined ? run.args.slice(run.at) : itemsOf(value);
   withLabels(run.m, value ?? NIL, () =>
-    inBlock(run.m, run.target.stream, block, (stream) => {
-      const inner = new FormatRun(run.m, streamTarget(run.m, stream), args);
-      format.pieces(inner, closing?.at ? filled(body) : body);
+    inBlock(run.m, run.stream, block, (stream) => {
+      const inner = run.over(args, stream);
+      inner.pieces(closing?.at ? filled(body) : body);
       if (at) run.at += inner.at;
     }),
   );
 }
 
-const filledClause = (clause: Clause): Clause => ({ ...clause, pieces: filled(clause.pieces) });
-
 /** A fill newline after each group of blanks, also in the directives inside. */
 function filled(pieces: readonly Piece[]): Piece[] {
-  const newline = { ...plainDirective, character: "_", colon: true };
   return pieces.flatMap((piece) =>
     typeof piece === "string"
       ? piece
           .split(/(\s+)/)
-          .flatMap((part) => (/^\s/.test(part) ? [part, newline] : [part]))
+          .flatMap((part) => (/^\s/.test(part) ? [part, fillNewline] : [part]))
           .filter((part) => part !== "")
-      : [{ ...piece, clauses: piece.clauses.map(filledClause) }],
+      : { ...piece, clauses: piece.clauses.map((one) => ({ ...one, pieces: filled(one.pieces) })) },
   );
 }
 
-const plainDirective: Directive = {
-  character: "",
+const fillNewline: Directive = {
+  character: "_",
   parameters: [],
-  colon: false,
+  colon: true,
   at: false,
   clauses: [],
   closing: undefined,
   name: "",
 };
 
-function literal(run: FormatRun, clause: Directive["clauses"][number] | undefined): string {
+function literal(run: FormatRun, clause: Clause | undefined): string {
   const pieces = clause?.pieces ?? [];
   if (pieces.some((piece) => typeof piece !== "string"))
     run.fail("the prefix and the suffix of ~<…~:> contain no directives");
@@ -270,58 +214,48 @@ function literal(run: FormatRun, clause: Directive["clauses"][number] | undefine
 // Directives for lines, columns and arguments: `~% ~& ~| ~~ ~t ~* ~? ~_ ~i`.
 
 export const layoutDirectives: readonly (readonly [string, Action])[] = [
-  ["%", (run, directive) => repeated(run, directive, "\n")],
-  ["|", (run, directive) => repeated(run, directive, "\f")],
-  ["~", (run, directive) => repeated(run, directive, "~")],
+  ...Object.entries({ "%": "\n", "|": "\f", "~": "~" }).map(
+    ([name, character]): [string, Action] => [
+      name,
+      (run, directive) => run.write(run.repeat(character, run.parameters(directive, "n")[0] ?? 1)),
+    ],
+  ),
   ["&", freshLines],
   ["T", tabulate],
   ["*", goTo],
   ["?", recurse],
   ["_", newline],
-  [
-    "I",
-    (run, directive) =>
-      void run.target.stream.pretty?.indent(
-        directive.colon,
-        run.parameters(directive).number() ?? 0,
-      ),
-  ],
+  ["I", indent],
 ];
 
 function newline(run: FormatRun, { colon, at }: Directive): undefined {
-  if (colon) run.target.stream.pretty?.newline(at ? "MANDATORY" : "FILL");
-  else run.target.stream.pretty?.newline(at ? "MISER" : "LINEAR");
+  if (colon) run.stream.pretty?.newline(at ? "MANDATORY" : "FILL");
+  else run.stream.pretty?.newline(at ? "MISER" : "LINEAR");
 }
 
-function repeated(run: FormatRun, directive: Directive, character: string): undefined {
-  run.target.write(run.repeat(character, run.parameters(directive).number() ?? 1));
+function indent(run: FormatRun, directive: Directive): undefined {
+  const [by = 0] = run.parameters(directive, "n");
+  run.stream.pretty?.indent(directive.colon, by);
 }
 
 function freshLines(run: FormatRun, directive: Directive): undefined {
-  const count = run.parameters(directive).number() ?? 1;
-  if (count > 0)
-    run.target.write(run.repeat("\n", run.target.stream.column > 0 ? count : count - 1));
+  const [count = 1] = run.parameters(directive, "n");
+  if (count > 0) run.write(run.repeat("\n", run.stream.column > 0 ? count : count - 1));
 }
 
 function tabulate(run: FormatRun, directive: Directive): undefined {
-  const parameters = run.parameters(directive);
-  const wanted = parameters.number() ?? 1;
-  const step = parameters.number() ?? 1;
-  const { column, pretty } = run.target.stream;
-  if (pretty !== null) {
-    const [isSection, isRelative] = [directive.colon, directive.at];
-    pretty.tab({ isSection, isRelative, column: wanted, step });
+  const [wanted = 1, step = 1] = run.parameters(directive, "nn");
+  const { colon: isSection, at: isRelative } = directive;
+  const { column, pretty } = run.stream;
+  if (pretty !== null) pretty.tab({ isSection, isRelative, column: wanted, step });
+  else if (!isSection) {
+    const spaces = isRelative ? relativeSpaces : absoluteSpaces;
+    run.write(run.repeat(" ", spaces(column, wanted, step)));
   }
-  if (directive.colon || pretty !== null) return;
-  const spaces = directive.at
-    ? relativeSpaces(column, wanted, step)
-    : absoluteSpaces(column, wanted, step);
-  run.target.write(run.repeat(" ", spaces));
 }
 
-function relativeSpaces(column: number, count: number, step: number): number {
-  return step > 0 ? Math.ceil((column + count) / step) * step - column : count;
-}
+const relativeSpaces = (column: number, count: number, step: number): number =>
+  step > 0 ? Math.ceil((column + count) / step) * step - column : count;
 
 function absoluteSpaces(column: number, wanted: number, step: number): number {
   if (column < wanted) return wanted - column;
@@ -329,7 +263,7 @@ function absoluteSpaces(column: number, wanted: number, step: number): number {
 }
 
 function goTo(run: FormatRun, directive: Directive): undefined {
-  const count = run.parameters(directive).number() ?? (directive.at ? 0 : 1);
+  const [count = directive.at ? 0 : 1] = run.parameters(directive, "n");
   if (!directive.at && !directive.colon) {
     for (let skipped = 0; skipped < count; skipped += 1) run.next();
     return;
@@ -340,8 +274,7 @@ function goTo(run: FormatRun, directive: Directive): undefined {
   run.at = at;
 }
 
-function recurse(run: FormatRun, directive: Directive, format: Formatting): undefined {
+function recurse(run: FormatRun, directive: Directive): undefined {
   const control = run.next();
-  if (directive.at) format.control(run, control);
-  else format.control(new FormatRun(run.m, run.target, run.nextList()), control);
+  (directive.at ? run : run.over(run.nextList())).control(control);
 }

@@ -1,10 +1,12 @@
 /** Parses a control string into text and directives with matched brackets. */
 import { exceed, write } from "../budgets.ts";
+import { named } from "../define.ts";
+import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { listItems } from "../sequences.ts";
-import { Char } from "../string.ts";
+import { Char, Str } from "../string.ts";
 import { NIL } from "../symbol.ts";
-import { Stream, type Value } from "../values.ts";
+import { gatheringStream, itemsOf, type Stream, type Value } from "../values.ts";
 
 export type Piece = string | Directive;
 
@@ -19,7 +21,7 @@ export interface Directive {
   readonly at: boolean;
   /** Of `~( ~[ ~{ ~<`: the contents between the separators. */
   readonly clauses: readonly Clause[];
-  readonly closing: { readonly colon: boolean; readonly at: boolean } | undefined;
+  readonly closing: Pick<Directive, "colon" | "at"> | undefined;
   /** Of `~/name/`. */
   readonly name: string;
 }
@@ -31,7 +33,7 @@ export interface Clause {
 }
 
 /** An error in a control string with its position. */
-export class ControlFault {
+class ControlFault {
   readonly text: string;
   readonly position: number;
   constructor(text: string, position: number) {
@@ -40,15 +42,10 @@ export class ControlFault {
   }
 }
 
-const closers = new Map([
-  ["(", ")"],
-  ["[", "]"],
-  ["{", "}"],
-  ["<", ">"],
-]);
+const closers: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}", "<": ">" };
 
 /** Throws a ControlFault. */
-export function parseControl(control: string): readonly Piece[] {
+function parseControl(control: string): readonly Piece[] {
   const pieces = new Parser(control).pieces();
   const all = directivesIn(pieces);
   const justified = all.filter(({ character, closing }) => character === "<" && !closing?.colon);
@@ -96,23 +93,14 @@ class Parser {
       const tilde = this.#control.indexOf("~", this.#at);
       const text = this.#control.slice(this.#at, tilde < 0 ? undefined : tilde);
       if (text !== "") pieces.push(text);
-      if (tilde < 0) {
-        if (closer !== "") throw new ControlFault(`~${closer} is missing`, this.#control.length);
-        return { pieces, end: undefined };
-      }
-      this.#at = tilde + 1;
-      const directive = this.#directive();
-      if (
-        directive.character === closer ||
-        directive.character === ";" ||
-        ")]}>".includes(directive.character)
-      ) {
-        if (closer !== "" && directive.character !== closer && directive.character !== ";")
+      this.#at = tilde < 0 ? this.#control.length + 1 : tilde + 1;
+      const end = tilde < 0 ? undefined : this.#directive();
+      if (end === undefined || ";)]}>".includes(end.character)) {
+        if (closer !== "" && end?.character !== closer && end?.character !== ";")
           throw new ControlFault(`~${closer} is missing`, this.#at - 1);
-        return { pieces, end: directive };
+        return { pieces, end };
       }
-      if (directive.character !== "\n") pieces.push(directive);
-      else pieces.push(this.#newline(directive));
+      pieces.push(end.character === "\n" ? this.#newline(end) : end);
     }
   }
 
@@ -136,30 +124,19 @@ class Parser {
     const character = this.#control.charAt(this.#at).toUpperCase();
     this.#at += 1;
     const name = character === "/" ? this.#name() : "";
-    const closer = closers.get(character);
-    if (closer === undefined)
-      return { character, parameters, colon, at, clauses: [], closing: undefined, name };
-    const { clauses, end } = this.#clauses(closer);
-    return {
-      character,
-      parameters,
-      colon,
-      at,
-      clauses,
-      closing: { colon: end.colon, at: end.at },
-      name,
-    };
+    const closer = closers[character];
+    const { clauses, closing } =
+      closer === undefined ? { clauses: [], closing: undefined } : this.#clauses(closer);
+    return { character, parameters, colon, at, clauses, closing, name };
   }
 
-  #clauses(closer: string): { clauses: Clause[]; end: Directive } {
+  #clauses(closer: string): { clauses: Clause[]; closing: Directive } {
     const clauses: Clause[] = [];
     for (;;) {
-      const { pieces, end } = this.#until(closer);
-      if (end === undefined || end.character !== ";") {
-        clauses.push({ pieces, separator: undefined });
-        return { clauses, end: end as Directive };
-      }
-      clauses.push({ pieces, separator: end });
+      const { pieces, end } = this.#until(closer) as { pieces: Piece[]; end: Directive };
+      const isLast = end.character !== ";";
+      clauses.push({ pieces, separator: isLast ? undefined : end });
+      if (isLast) return { clauses, closing: end };
     }
   }
 
@@ -201,73 +178,111 @@ class Parser {
     return name;
   }
 }
+
 // The state of one `format` call: its arguments and its output.
-
-/** An output target. `column` is that of the next character. */
-export interface FormatTarget {
-  readonly stream: Stream;
-  write(text: string): void;
-}
-
-export function streamTarget(m: Machine, stream: Stream): FormatTarget {
-  return { stream, write: (text) => write(m, stream, text) };
-}
-
-/** Collects text; counted as memory, not as output. */
-export class Buffer implements FormatTarget {
-  readonly stream = new Stream();
-  readonly #m: Machine;
-  #text = "";
-
-  constructor(m: Machine, column = 0) {
-    this.#m = m;
-    this.stream.column = column;
-    this.stream.sink = (text) => {
-      this.#text += text;
-    };
-  }
-
-  write(text: string): void {
-    this.#m.alloc((text.length >> 3) + 1);
-    this.#text += text;
-    const line = text.lastIndexOf("\n");
-    this.stream.column = line < 0 ? this.stream.column + text.length : text.length - line - 1;
-  }
-
-  get text(): string {
-    return this.#text;
-  }
-}
 
 /** How a list of directives ended: at its end, by `~^`, or by `~:^`. */
 export type DirectiveEnding = "end" | "up" | "up-up";
 
+/** Runs a directive; returns how its list of directives ends, if it ends there. */
+export type Action = (run: FormatRun, directive: Directive) => DirectiveEnding | undefined;
+
+type Given = number | bigint | string | undefined;
+
+/** `n` is a number, `c` a character, `a` any of both. */
+export type Parameters<Kinds extends string> = Kinds extends `${infer Kind}${infer Rest}`
+  ? [
+      Kind extends "n" ? number | undefined : Kind extends "c" ? string | undefined : Given,
+      ...Parameters<Rest>,
+    ]
+  : [];
+
+// The parse depends only on the text, so all sessions can share it.
+const parsed = new Map<string, readonly Piece[]>();
+const parsedMax = 500;
+
 export class FormatRun {
   readonly m: Machine;
-  readonly target: FormatTarget;
+  readonly stream: Stream;
   /** All arguments; `at` is the next one. */
   readonly args: readonly Value[];
-  at: number;
+  at = 0;
   /** Inside `~:{`: whether it is the last sublist. */
-  readonly isLastSublist: boolean | undefined;
+  isLastSublist: boolean | undefined;
+  readonly #actions: ReadonlyMap<string, Action>;
 
   constructor(
     m: Machine,
-    target: FormatTarget,
+    stream: Stream,
     args: readonly Value[],
-    at = 0,
-    isLastSublist?: boolean,
+    actions: ReadonlyMap<string, Action>,
   ) {
     this.m = m;
-    this.target = target;
+    this.stream = stream;
     this.args = args;
-    this.at = at;
-    this.isLastSublist = isLastSublist;
+    this.#actions = actions;
   }
 
-  /** The same arguments with another target. */
-  into(target: FormatTarget): FormatRun {
-    return new FormatRun(this.m, target, this.args, this.at, this.isLastSublist);
+  /** The same output with other arguments. */
+  over(args: readonly Value[], stream = this.stream): FormatRun {
+    return new FormatRun(this.m, stream, args, this.#actions);
+  }
+
+  /** The text that pieces write; they go on with the arguments. */
+  gather(pieces: readonly Piece[], column = 0): { text: string; ending: DirectiveEnding } {
+    const stream = gatheringStream();
+    stream.column = column;
+    const inner = this.over(this.args, stream);
+    inner.at = this.at;
+    inner.isLastSublist = this.isLastSublist;
+    const ending = inner.pieces(pieces);
+    this.at = inner.at;
+    return { text: stream.gathered, ending };
+  }
+
+  /** Runs until the end or a `~^`. */
+  pieces(pieces: readonly Piece[]): DirectiveEnding {
+    for (const piece of pieces) {
+      this.m.tick(1);
+      if (typeof piece === "string") {
+        this.write(piece);
+        continue;
+      }
+      const action = this.#actions.get(piece.character);
+      if (action === undefined) return this.fail(`unknown directive ~${piece.character}`);
+      const ending = action(this, piece);
+      if (ending !== undefined) return ending;
+    }
+    return "end";
+  }
+
+  /** Runs a control string or a function with the arguments. */
+  control(control: Value): DirectiveEnding {
+    if (control instanceof Fn) {
+      const rest = this.m.apply(control, [this.stream, ...this.args.slice(this.at)]);
+      // A function of `formatter` returns the arguments that it did not use.
+      if (control.code.name === named("FORMATTER"))
+        this.at = this.args.length - itemsOf(rest).length;
+      return "end";
+    }
+    if (!(control instanceof Str)) return this.m.typeError(control, "(OR STRING FUNCTION)");
+    return this.pieces(this.#parse(control.toString()));
+  }
+
+  #parse(control: string): readonly Piece[] {
+    const known = parsed.get(control);
+    if (known !== undefined) return known;
+    this.m.tick(control.length);
+    try {
+      const pieces = parseControl(control);
+      if (parsed.size >= parsedMax) parsed.clear();
+      if (control.length <= 1000) parsed.set(control, pieces);
+      return pieces;
+    } catch (fault) {
+      if (!(fault instanceof ControlFault)) throw fault;
+      const { text, position } = fault;
+      return this.fail(`${text}, at character ${position} of ${this.m.show(new Str(control))}`);
+    }
   }
 
   get left(): number {
@@ -285,6 +300,10 @@ export class FormatRun {
     return listItems(this.m, this.next());
   }
 
+  write(text: string): undefined {
+    write(this.m, this.stream, text);
+  }
+
   fail(text: string): never {
     this.m.error("GUILDHALL:FORMAT-ERROR", { TEXT: `error in format: ${text}` });
   }
@@ -296,52 +315,32 @@ export class FormatRun {
     return character.repeat(count);
   }
 
-  /** The parameters of a directive; each method reads the next. */
-  parameters(directive: Directive): Parameters {
-    return new Parameters(this, directive);
-  }
-}
-
-class Parameters {
-  readonly #run: FormatRun;
-  readonly #directive: Directive;
-  #index = 0;
-
-  constructor(run: FormatRun, directive: Directive) {
-    this.#run = run;
-    this.#directive = directive;
-  }
-
-  number(): number | undefined {
-    const value = this.#value();
-    if (value === undefined || typeof value === "number") return value;
-    if (typeof value === "bigint")
-      return value > 0n ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER;
-    return this.#run.fail(`a parameter of ~${this.#directive.character} is not an integer`);
+  /** The first parameters of a directive, by their kinds. */
+  parameters<const Kinds extends string>(directive: Directive, kinds: Kinds): Parameters<Kinds> {
+    const given: Given[] = [];
+    const length = Math.min(kinds.length, directive.parameters.length);
+    for (let at = 0; at < length; at++) {
+      const value = this.#parameter(directive.parameters[at]);
+      const isText = typeof value === "string";
+      if (value !== undefined && kinds[at] === (isText ? "n" : "c")) {
+        const expected = isText ? "an integer" : "a character";
+        this.fail(`a parameter of ~${directive.character} is not ${expected}`);
+      }
+      const isHuge = typeof value === "bigint" && kinds[at] === "n";
+      given.push(isHuge ? Number.MAX_SAFE_INTEGER * (value > 0n ? 1 : -1) : value);
+    }
+    return given as Parameters<Kinds>;
   }
 
-  character(): string | undefined {
-    const value = this.#value();
-    if (value === undefined || typeof value === "string") return value;
-    return this.#run.fail(`a parameter of ~${this.#directive.character} is not a character`);
-  }
-
-  /** The parameters of `~^`. */
-  any(): number | bigint | string | undefined {
-    return this.#value();
-  }
-
-  #value(): number | bigint | string | undefined {
-    const parameter = this.#directive.parameters[this.#index];
-    this.#index += 1;
-    if (parameter === "#") return this.#run.left;
+  #parameter(parameter: DirectiveParameter): Given {
+    if (parameter === "#") return this.left;
     if (typeof parameter === "object") return parameter.character;
     if (parameter !== "v") return parameter;
-    const value = this.#run.next();
+    const value = this.next();
     if (value === NIL) return undefined;
     if (typeof value === "number" || typeof value === "bigint") return value;
     return value instanceof Char
       ? String.fromCodePoint(value.code)
-      : this.#run.fail("V takes an integer, a character or NIL");
+      : this.fail("V takes an integer, a character or NIL");
   }
 }

@@ -11,7 +11,6 @@ import {
   nativeFunction,
 } from "../define.ts";
 import { formatText, formatTo } from "../format/format.ts";
-import { streamTarget } from "../format/run.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { dispatchOf, type PrintDispatch, printInto, printText, withLabels } from "../printer.ts";
@@ -202,24 +201,18 @@ function defineFormat(): void {
     "FORMAT destination control-string &rest arguments",
     (m, destination, control, args) => {
       if (destination === NIL) return m.string(formatText(m, control, listOf(args)));
-      if (destination instanceof Str) {
-        const sink = m.call1(m.fn(named("%STRING-SINK")), destination);
-        formatTo(m, streamTarget(m, sink as Stream), control, args);
-        return NIL;
-      }
-      formatTo(
-        m,
-        streamTarget(m, outputOf(m, destination === T ? undefined : destination)),
-        control,
-        args,
-      );
+      const stream =
+        destination instanceof Str
+          ? (m.call1(m.fn(named("%STRING-SINK")), destination) as Stream)
+          : outputOf(m, destination === T ? undefined : destination);
+      formatTo(m, stream, control, args);
       return NIL;
     },
   );
   defineMacro("FORMATTER", (whole) => form(["%FORMATTER", itemsOf(whole.cdr)[0] ?? NIL]));
   defineFunction("%FORMATTER control", (_, control) =>
     nativeFunction(cl("FORMATTER"), "stream &rest arguments", (m, stream: Value, args: Value[]) =>
-      m.list(formatTo(m, streamTarget(m, outputOf(m, stream)), control, args)),
+      m.list(formatTo(m, outputOf(m, stream), control, args)),
     ),
   );
 }
