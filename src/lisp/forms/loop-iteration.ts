@@ -1,40 +1,64 @@
-// The iteration clauses `for` and `as` of `loop`. This file also has `Clauses`, which reads the
-// forms of any clause, and `LoopPlan`, which all clauses fill in. loop-clauses.ts reads the other
-// clauses; loop.ts turns the plan into a form.
+// The iteration clauses `for` and `as` of `loop`. This file also has `Clauses`, which reads the forms of any clause,
+// and `LoopPlan`, which all clauses fill in; loop.ts reads the other clauses and turns the plan into a form.
 import type { Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { NIL, Sym, T, words } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
 
-interface Read {
-  /** Hidden variables; each may use those before it. */
-  readonly hidden: LoopBinding[];
-  readonly bindings: LoopBinding[];
-  readonly iteration: Iteration;
+export type LoopBinding = readonly [variable: Sym, value: Template];
+
+/** How an iteration clause steps its variables. */
+export interface Step {
+  /** End tests before the variables are set. */
+  readonly endWhenBefore?: readonly Template[];
+  readonly sets?: readonly (readonly [target: Value, value: Template])[];
+  /** Hidden variables, stepped after that. */
+  readonly advance?: readonly Template[];
+  /** End tests after the variables are set. */
+  readonly endWhenAfter?: readonly Template[];
 }
 
+export interface Iteration {
+  /** Hidden variables; each may use those before it. */
+  readonly hidden: readonly LoopBinding[];
+  readonly bindings: readonly LoopBinding[];
+  readonly first: Step;
+  readonly rest: Step;
+}
+
+export interface LoopPlan {
+  name: Value;
+  /** Groups in the order of binding; the members of a group are bound in parallel. */
+  readonly bindings: (readonly LoopBinding[])[];
+  /** Groups of clauses joined by `and`. */
+  readonly iterations: Iteration[][];
+  readonly prologue: Template[];
+  readonly body: Template[];
+  readonly epilogue: Template[];
+}
+
+/** A variable that programs cannot name. */
+export const hidden = (name: string): Sym => new Sym(name, null);
+
 export function readIteration(clauses: Clauses, plan: LoopPlan): void {
-  const group: Read[] = [];
+  const group: Iteration[] = [];
   do {
     clauses.accept("FOR", "AS");
     group.push(readFor(clauses));
   } while (clauses.accept("AND"));
-  plan.iterations.push(group.map(({ iteration }) => iteration));
-  plan.bindings.push(...group.flatMap((one) => one.hidden.map((binding) => [binding])));
+  plan.iterations.push(group);
+  const alone = (binding: LoopBinding): LoopBinding[] => [binding];
+  plan.bindings.push(...group.flatMap((one) => one.hidden.map(alone)));
   // Clauses joined by `and` must not see each other's variables in their initial forms.
-  plan.bindings.push(
-    ...(group.length > 1
-      ? [group.flatMap(({ bindings }) => bindings)]
-      : group.flatMap(({ bindings }) => bindings.map((binding) => [binding]))),
-  );
+  const bindings = group.flatMap((one) => one.bindings);
+  plan.bindings.push(...(group.length > 1 ? [bindings] : bindings.map(alone)));
 }
 
-function readFor(clauses: Clauses): Read {
+function readFor(clauses: Clauses): Iteration {
   const target = clauses.take("a variable");
   clauses.type();
   if (clauses.accept("=")) return equals(target, clauses);
-  if (clauses.accept("IN"))
-    return overList(target, clauses.take("a list"), clauses, (list) => ["CAR", list], "ENDP");
+  if (clauses.accept("IN")) return overList(target, clauses.take("a list"), clauses);
   if (clauses.accept("ON"))
     return overList(target, clauses.take("a list"), clauses, (list) => list, "ATOM");
   if (clauses.accept("ACROSS")) return across(target, clauses);
@@ -44,86 +68,73 @@ function readFor(clauses: Clauses): Read {
 
 const variablesOf = (target: Value): LoopBinding[] => {
   if (target instanceof Cons) return [...variablesOf(target.car), ...variablesOf(target.cdr)];
-  return target instanceof Sym && target !== NIL ? [{ variable: target, value: NIL }] : [];
+  return target instanceof Sym && target !== NIL ? [[target, NIL]] : [];
 };
 
-function equals(target: Value, clauses: Clauses): Read {
+function equals(target: Value, clauses: Clauses): Iteration {
   const value = clauses.take("a value");
-  const then = clauses.accept("THEN") ? clauses.take("the next value") : value;
-  const set = (form: Value): Step => ({ ...noStep, sets: [{ target, value: form }] });
-  const first = set(value);
-  return {
-    hidden: [],
-    bindings: variablesOf(target),
-    iteration: { first, rest: then === value ? first : set(then) },
-  };
+  const first: Step = { sets: [[target, value]] };
+  const rest = clauses.accept("THEN")
+    ? { sets: [[target, clauses.take("the next value")] as const] }
+    : first;
+  return { hidden: [], bindings: variablesOf(target), first, rest };
 }
 
 /** A clause whose first step is the same as all later ones. */
-function steady(
-  hidden: LoopBinding[],
-  targets: readonly Value[],
-  step: Omit<Step, "endWhenAfter">,
-): Read {
-  const each = { ...noStep, ...step };
-  return {
-    hidden,
-    bindings: targets.flatMap(variablesOf),
-    iteration: { first: each, rest: each },
-  };
-}
+const steady = (hidden: readonly LoopBinding[], step: Step): Iteration => ({
+  hidden,
+  bindings: (step.sets ?? []).flatMap(([target]) => variablesOf(target)),
+  first: step,
+  rest: step,
+});
 
 function overList(
   target: Value,
   value: Template,
   clauses: Clauses,
-  item: (list: Sym) => Template,
-  ended: string,
-): Read {
+  item = (list: Sym): Template => ["CAR", list],
+  ended = "ENDP",
+): Iteration {
   const list = hidden("LIST");
-  const held: LoopBinding[] = [{ variable: list, value }];
-  const by = clauses.accept("BY")
-    ? stepper(clauses.take("a function"), held)
-    : (at: Sym): Template => ["CDR", at];
-  return steady(held, [target], {
+  const held: LoopBinding[] = [[list, value]];
+  const next: Template = clauses.accept("BY")
+    ? stepped(clauses.take("a function"), list, held)
+    : ["CDR", list];
+  return steady(held, {
     endWhenBefore: [[ended, list]],
-    sets: [{ target, value: item(list) }],
-    advance: [["SETQ", list, by(list)]],
+    sets: [[target, item(list)]],
+    advance: [["SETQ", list, next]],
   });
 }
 
 /** The step of `by`. `#'cddr` is called by its name; other functions are kept in a hidden variable. */
-function stepper(by: Value, bindings: LoopBinding[]): (at: Sym) => Template {
-  if (
-    by instanceof Cons &&
-    by.car instanceof Sym &&
-    by.car.name === "FUNCTION" &&
-    by.cdr instanceof Cons &&
-    by.cdr.car instanceof Sym
-  ) {
-    const { car: name } = by.cdr;
-    return (at) => [name, at];
-  }
+function stepped(by: Value, list: Sym, held: LoopBinding[]): Template {
+  const [operator, name] = itemsOf(by);
+  if (operator instanceof Sym && operator.name === "FUNCTION" && name instanceof Sym)
+    return [name, list];
   const variable = hidden("BY");
-  bindings.push({ variable, value: by });
-  return (at) => ["FUNCALL", variable, at];
+  held.push([variable, by]);
+  return ["FUNCALL", variable, list];
 }
 
-function across(target: Value, clauses: Clauses): Read {
+function across(target: Value, clauses: Clauses): Iteration {
   const [vector, index, length] = [hidden("VECTOR"), hidden("INDEX"), hidden("LENGTH")];
-  const held: LoopBinding[] = [
-    { variable: vector, value: clauses.take("a vector") },
-    { variable: length, value: ["LENGTH", vector] },
-    { variable: index, value: 0 },
-  ];
-  return steady(held, [target], {
-    endWhenBefore: [[">=", index, length]],
-    sets: [{ target, value: ["AREF", vector, index] }],
-    advance: [["SETQ", index, ["1+", index]]],
-  });
+  const value = clauses.take("a vector");
+  return steady(
+    [
+      [vector, value],
+      [length, ["LENGTH", vector]],
+      [index, 0],
+    ],
+    {
+      endWhenBefore: [[">=", index, length]],
+      sets: [[target, ["AREF", vector, index]]],
+      advance: [["SETQ", index, ["1+", index]]],
+    },
+  );
 }
 
-function being(target: Value, clauses: Clauses): Read {
+function being(target: Value, clauses: Clauses): Iteration {
   if (!clauses.accept("THE", "EACH")) clauses.refuseNext("THE or EACH");
   const what = clauses.accept(...iterated);
   if (what === undefined) return clauses.refuseNext("HASH-KEYS, HASH-VALUES or SYMBOLS");
@@ -131,13 +142,7 @@ function being(target: Value, clauses: Clauses): Read {
   if (what.includes("SYMBOL")) {
     const kind = `:${what.replace(/S?$/, "").replace(/-?SYMBOL$/, "") || "ACCESSIBLE"}`;
     const pkg = isGiven ? clauses.take("a package") : "*PACKAGE*";
-    return overList(
-      target,
-      ["%PACKAGE-SYMBOLS", pkg, kind],
-      clauses,
-      (list) => ["CAR", list],
-      "ENDP",
-    );
+    return overList(target, ["%PACKAGE-SYMBOLS", pkg, kind], clauses);
   }
   if (!isGiven) clauses.refuseNext("OF and a hash table");
   return entries(target, what.startsWith("HASH-KEY"), clauses);
@@ -146,114 +151,61 @@ function being(target: Value, clauses: Clauses): Read {
 const iterated = words(`HASH-KEY HASH-KEYS HASH-VALUE HASH-VALUES SYMBOL SYMBOLS PRESENT-SYMBOL
   PRESENT-SYMBOLS EXTERNAL-SYMBOL EXTERNAL-SYMBOLS`);
 
-function entries(target: Value, byKey: boolean, clauses: Clauses): Read {
+function entries(target: Value, byKey: boolean, clauses: Clauses): Iteration {
   const list = hidden("ENTRIES");
   const table = clauses.take("a hash table");
   const other = clauses.accept("USING") ? usingVariable(clauses) : NIL;
-  const sets = [
-    { target, value: [byKey ? "CAR" : "CADR", list] },
-    ...(other === NIL ? [] : [{ target: other, value: [byKey ? "CADR" : "CAR", list] }]),
-  ];
-  const held = [{ variable: list, value: ["%LOOP-ENTRIES", table] }];
-  return steady(held, [target, other], {
+  const [one, two] = byKey ? ["CAR", "CADR"] : ["CADR", "CAR"];
+  return steady([[list, ["%LOOP-ENTRIES", table]]], {
     endWhenBefore: [["ENDP", list]],
-    sets,
+    sets: [[target, [one, list]], ...(other === NIL ? [] : [[other, [two, list]] as const])],
     advance: [["SETQ", list, ["CDDR", list]]],
   });
 }
 
 function usingVariable(clauses: Clauses): Value {
   const [word, variable] = itemsOf(clauses.take("(HASH-KEY variable) or (HASH-VALUE variable)"));
-  if (
-    !(word instanceof Sym) ||
-    !["HASH-KEY", "HASH-VALUE"].includes(word.name) ||
-    variable === undefined
-  )
-    return clauses.refuse("LOOP expects USING (HASH-KEY variable) or (HASH-VALUE variable)");
-  return variable;
+  const isKnown = word instanceof Sym && ["HASH-KEY", "HASH-VALUE"].includes(word.name);
+  return isKnown && variable !== undefined
+    ? variable
+    : clauses.refuse("LOOP expects USING (HASH-KEY variable) or (HASH-VALUE variable)");
 }
 
 /** Start, limit and step are evaluated in the order in which the program writes them. */
-function numeric(target: Value, clauses: Clauses): Read {
+function numeric(target: Value, clauses: Clauses): Iteration {
   if (!(target instanceof Sym)) return clauses.refuse("LOOP counts with one variable only");
   const variable = target === NIL ? hidden("COUNT") : target;
   const held: LoopBinding[] = [];
-  let from: Value = 0;
-  const hold = (value: Value, name: string): Value => {
+  const number = (name: string): Value => {
+    const value = clauses.take("a number");
     if (typeof value === "number") return value;
     const holder = hidden(name);
-    held.push({ variable: holder, value });
+    held.push([holder, value]);
     return holder;
   };
-  let [isDown, limit, isStrict]: [boolean, Template | null, boolean] = [false, null, false];
-  let by: Template = 1;
+  let [from, by, limit]: [Value, Value, Value | null] = [0, 1, null];
+  let [isDown, isStrict] = [false, false];
   let word = clauses.accept(...prepositions);
   if (word === undefined)
     return clauses.refuseNext("=, IN, ON, ACROSS, BEING or FROM after the variable");
   for (; word !== undefined; word = clauses.accept(...prepositions)) {
     if (word.startsWith("DOWN") || word === "ABOVE") isDown = true;
-    if (word.endsWith("FROM")) from = hold(clauses.take("a number"), "FROM");
-    else if (word === "BY") by = hold(clauses.take("a number"), "BY");
+    if (word.endsWith("FROM")) from = number("FROM");
+    else if (word === "BY") by = number("BY");
     else {
-      limit = hold(clauses.take("a number"), "LIMIT");
+      limit = number("LIMIT");
       isStrict = word === "BELOW" || word === "ABOVE";
     }
   }
-  const ended: Template[] =
-    limit === null ? [] : [[`${isDown ? "<" : ">"}${isStrict ? "=" : ""}`, variable, limit]];
-  const move: Template =
-    by === 1 ? [isDown ? "1-" : "1+", variable] : [isDown ? "-" : "+", variable, by];
-  return {
-    hidden: held,
-    bindings: [{ variable, value: from }],
-    iteration: {
-      first: { ...noStep, endWhenAfter: ended },
-      rest: { ...noStep, sets: [{ target: variable, value: move }], endWhenAfter: ended },
-    },
-  };
+  const test = `${isDown ? "<" : ">"}${isStrict ? "=" : ""}`;
+  const endWhenAfter = limit === null ? [] : [[test, variable, limit]];
+  const sign = isDown ? "-" : "+";
+  const move: Template = by === 1 ? [`1${sign}`, variable] : [sign, variable, by];
+  const rest = { sets: [[variable, move] as const], endWhenAfter };
+  return { hidden: held, bindings: [[variable, from]], first: { endWhenAfter }, rest };
 }
 
 const prepositions = words("FROM UPFROM DOWNFROM TO UPTO DOWNTO BELOW ABOVE BY");
-
-// The plan of a loop, built from its clauses before it becomes a form.
-
-export interface LoopBinding {
-  readonly variable: Sym;
-  readonly value: Template;
-}
-
-/** How an iteration clause steps its variables. */
-export interface Step {
-  /** End tests before the variables are set. */
-  readonly endWhenBefore: readonly Template[];
-  readonly sets: readonly { readonly target: Value; readonly value: Template }[];
-  /** Hidden variables, stepped after that. */
-  readonly advance: readonly Template[];
-  /** End tests after the variables are set. */
-  readonly endWhenAfter: readonly Template[];
-}
-
-export const noStep: Step = { endWhenBefore: [], sets: [], advance: [], endWhenAfter: [] };
-
-export interface Iteration {
-  readonly first: Step;
-  readonly rest: Step;
-}
-
-export interface LoopPlan {
-  name: Value;
-  /** Groups in the order of binding; the members of a group are bound in parallel. */
-  readonly bindings: LoopBinding[][];
-  /** Groups of clauses joined by `and`. */
-  readonly iterations: Iteration[][];
-  readonly prologue: Template[];
-  readonly body: Template[];
-  readonly epilogue: Template[];
-  result: Template;
-}
-
-/** A variable that programs cannot name. */
-export const hidden = (name: string): Sym => new Sym(name, null);
 
 // Reads the forms of a `loop`. Loop keywords are compared by name, regardless of their package.
 
@@ -278,8 +230,7 @@ export class Clauses {
 
   /** The next form; `what` is for the error message. */
   take(what: string): Value {
-    const found = this.#forms[this.#at];
-    if (found === undefined) return this.refuse(`LOOP ends where ${what} should be`);
+    const found = this.peek() ?? this.refuseNext(what);
     this.#at++;
     return found;
   }
@@ -309,10 +260,9 @@ export class Clauses {
   /** `of-type type`, or one of the types that may stand alone. */
   type(): Value {
     if (this.accept("OF-TYPE")) return this.take("a type");
-    const next = this.peek();
-    if (next === NIL || next === T || ["FIXNUM", "FLOAT"].includes(this.word() ?? ""))
-      return this.take("a type");
-    return T;
+    const isType =
+      [NIL, T].includes(this.peek() as Sym) || /^(FIXNUM|FLOAT)$/.test(this.word() ?? "");
+    return isType ? this.take("a type") : T;
   }
 
   refuse(text: string): never {
@@ -321,10 +271,7 @@ export class Clauses {
 
   refuseNext(wanted: string): never {
     const next = this.peek();
-    return this.refuse(
-      next === undefined
-        ? `LOOP ends where ${wanted} should be`
-        : `LOOP expects ${wanted}, not ${this.#m.show(next)}`,
-    );
+    if (next === undefined) return this.refuse(`LOOP ends where ${wanted} should be`);
+    return this.refuse(`LOOP expects ${wanted}, not ${this.#m.show(next)}`);
   }
 }
