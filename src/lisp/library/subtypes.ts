@@ -3,6 +3,7 @@
 // empty or not. An undecidable question is "unknown".
 import { divideRounded } from "../arithmetic.ts";
 import { classNamed, classOf, findClass } from "../classes.ts";
+import { form, lisp } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { add, compare, isNumber } from "../numbers.ts";
 import { Char, Str } from "../string.ts";
@@ -108,15 +109,47 @@ function parse(m: Machine, specifier: Value): Sum {
   const head = type instanceof Cons ? type.car : type;
   if (!(head instanceof Sym)) return unknownType(m, type);
   const args = type instanceof Cons ? itemsOf(type.cdr) : [];
-  const known =
-    combined(m, head.name, args, type) ??
-    numbers(m, head.name, args, type) ??
-    arrays(m, head.name, args, type);
+  const alias = aliases[head.name]?.(args[0] ?? any, args[1] ?? any);
+  const known = alias === undefined ? combined(m, head.name, args, type) : parse(m, alias);
   if (known !== undefined) return known;
   const cls = findClass(m, head);
   if (cls !== undefined) return ofClass(cls);
   return only(kinds, { kind: isAtomicType(head) ? "test" : "open", type });
 }
+
+/** The number of integers of so many bits, or `*`. */
+const powerOf = (bits: Value, divisor = 1n): bigint | Sym =>
+  typeof bits === "number" && bits >= 0 ? 2n ** BigInt(Math.min(bits, 10_000)) / divisor : any;
+const below = (limit: bigint | Sym): bigint | Sym => (limit instanceof Sym ? limit : limit - 1n);
+
+const arrayOf =
+  (kind: string, element: string) =>
+  (length: Value): Value =>
+    form([kind, element, [length]]);
+
+/** Types that are others by another name; arguments that are not given are `*`. */
+const aliases: Readonly<Record<string, (first: Value, second: Value) => Value>> = {
+  SEQUENCE: () => lisp`(or cons null vector)`,
+  BOOLEAN: () => lisp`(member nil t)`,
+  ATOM: () => lisp`(not cons)`,
+  BIT: () => lisp`(integer 0 1)`,
+  FIXNUM: () => lisp`(integer ${-(2n ** 62n)} ${2n ** 62n - 1n})`,
+  BIGNUM: () => lisp`(and integer (not fixnum))`,
+  MOD: (limit) => lisp`(integer 0 (${limit}))`,
+  "UNSIGNED-BYTE": (bits) => lisp`(integer 0 ${below(powerOf(bits))})`,
+  "SIGNED-BYTE": (bits) => {
+    const half = powerOf(bits, 2n);
+    return lisp`(integer ${half instanceof Sym ? half : -half} ${below(half)})`;
+  },
+  VECTOR: (element, length) => lisp`(array ${element} (${length}))`,
+  STRING: arrayOf("ARRAY", "CHARACTER"),
+  "BASE-STRING": arrayOf("ARRAY", "CHARACTER"),
+  "SIMPLE-STRING": arrayOf("SIMPLE-ARRAY", "CHARACTER"),
+  "SIMPLE-BASE-STRING": arrayOf("SIMPLE-ARRAY", "CHARACTER"),
+  "SIMPLE-VECTOR": arrayOf("SIMPLE-ARRAY", "T"),
+  "BIT-VECTOR": arrayOf("ARRAY", "BIT"),
+  "SIMPLE-BIT-VECTOR": arrayOf("SIMPLE-ARRAY", "BIT"),
+};
 
 /** Types that are several kinds. */
 const groups: Readonly<Record<string, readonly string[]>> = {
@@ -126,11 +159,21 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   "BASE-CHAR": ["STANDARD-CHAR", "BASE-CHAR"],
   "EXTENDED-CHAR": ["EXTENDED-CHAR"],
   "COMPILED-FUNCTION": ["FUNCTION", "STANDARD-GENERIC-FUNCTION"],
-  ATOM: kinds.filter((kind) => kind !== "CONS"),
+};
+
+/** Types of numbers that take limits. */
+const ranges: Readonly<Record<string, readonly string[]>> = {
+  INTEGER: ["INTEGER"],
+  RATIONAL: ["INTEGER", "RATIO"],
+  REAL: numberKinds,
+  ...Object.fromEntries(
+    ["", "DOUBLE-", "SINGLE-", "SHORT-", "LONG-"].map((size) => [`${size}FLOAT`, ["DOUBLE-FLOAT"]]),
+  ),
 };
 
 function combined(m: Machine, name: string, args: readonly Value[], type: Value): Sum | undefined {
   const [first = any, second = any] = args;
+  const isOpen = first === any && second === any;
   switch (name) {
     case "OR":
       return args.flatMap((one) => parse(m, one));
@@ -144,78 +187,25 @@ function combined(m: Machine, name: string, args: readonly Value[], type: Value)
     case "MEMBER":
     case "EQL":
       return args.flatMap((object) => ofObject(m, object));
-    case "BOOLEAN":
-      return [NIL, T].flatMap((object) => ofObject(m, object));
     case "SATISFIES":
       return only(kinds, { kind: "test", type });
-    case "SEQUENCE":
-      return [...plain(["CONS", "NULL"]), ...parse(m, cl("VECTOR"))];
     case "CONS":
-      if (first === any && second === any) return plain(["CONS"]);
+      if (isOpen) return plain(["CONS"]);
       return only(["CONS"], { kind: "cons", type, car: first, cdr: second });
-    default:
-      return groups[name] && plain(groups[name]);
+    case "ARRAY":
+    case "SIMPLE-ARRAY": {
+      const elements = first === any ? elementTypes : [upgradedType(m, first).name];
+      const forms = name === "ARRAY" ? ["simple", "other"] : ["simple"];
+      const allowed = elements.flatMap((one) => forms.map((shape) => `${shape} ${one}`));
+      const dims = dimensions(second);
+      return dims === null ? plain(allowed) : only(allowed, { kind: "dims", type, dims });
+    }
+    default: {
+      const range = ranges[name];
+      if (range === undefined) return groups[name] && plain(groups[name]);
+      return isOpen ? plain(range) : only(range, { kind: "range", type, low: first, high: second });
+    }
   }
-}
-
-const ranges: Readonly<Record<string, readonly string[]>> = {
-  INTEGER: ["INTEGER"],
-  RATIONAL: ["INTEGER", "RATIO"],
-  REAL: numberKinds,
-  ...Object.fromEntries(
-    ["", "DOUBLE-", "SINGLE-", "SHORT-", "LONG-"].map((size) => [`${size}FLOAT`, ["DOUBLE-FLOAT"]]),
-  ),
-};
-
-function numbers(
-  m: Machine,
-  name: string,
-  [first = any, second = any]: readonly Value[],
-  type: Value,
-): Sum | undefined {
-  const range = (names: readonly string[], low: Value, high: Value): Sum =>
-    low === any && high === any ? plain(names) : only(names, { kind: "range", type, low, high });
-  const power =
-    typeof first === "number" && first >= 0 ? 2n ** BigInt(Math.min(first, 10_000)) : null;
-  switch (name) {
-    case "BIT":
-      return range(["INTEGER"], 0, 1);
-    case "MOD":
-      return range(["INTEGER"], 0, m.list([first]));
-    case "UNSIGNED-BYTE":
-      return range(["INTEGER"], 0, power === null ? any : power - 1n);
-    case "SIGNED-BYTE":
-      return power === null ? plain(["INTEGER"]) : range(["INTEGER"], -power / 2n, power / 2n - 1n);
-    case "FIXNUM":
-      return range(["INTEGER"], -(2n ** 62n), 2n ** 62n - 1n);
-    case "BIGNUM":
-      return both(m, plain(["INTEGER"]), negated(m, parse(m, cl("FIXNUM"))));
-    default:
-      return ranges[name] && range(ranges[name], first, second);
-  }
-}
-
-/** The element types of the vector types; those of the others are an argument. */
-const vectorNames: Readonly<Record<string, string>> = {
-  "SIMPLE-VECTOR": "T",
-  STRING: "CHARACTER",
-  "SIMPLE-STRING": "CHARACTER",
-  "BASE-STRING": "CHARACTER",
-  "SIMPLE-BASE-STRING": "CHARACTER",
-  "BIT-VECTOR": "BIT",
-  "SIMPLE-BIT-VECTOR": "BIT",
-};
-
-function arrays(m: Machine, name: string, args: readonly Value[], type: Value): Sum | undefined {
-  const element = vectorNames[name];
-  const isArray = name === "ARRAY" || name === "SIMPLE-ARRAY";
-  if (element === undefined && !isArray && name !== "VECTOR") return undefined;
-  const [given = any, sizes = any] = element === undefined ? args : [cl(element), ...args];
-  const elements = given === any ? elementTypes : [upgradedType(m, given).name];
-  const forms = name.startsWith("SIMPLE") ? ["simple"] : ["simple", "other"];
-  const allowed = elements.flatMap((one) => forms.map((form) => `${form} ${one}`));
-  const dims = isArray ? dimensions(sizes) : [sizes];
-  return dims === null ? plain(allowed) : only(allowed, { kind: "dims", type, dims });
 }
 
 function dimensions(sizes: Value): readonly Value[] | null {

@@ -1,10 +1,10 @@
 /** Vectors with fill pointers, and bit arrays. */
-import { defineConstant, defineFunction, defineSetter } from "../define.ts";
+import { defineConstant, defineFunction, defineSetter, named } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { type Int, toInteger, wordsOf } from "../numbers.ts";
 import { bitLength } from "../rationals.ts";
 import { Str } from "../string.ts";
-import { bool, NIL, words } from "../symbol.ts";
+import { bool, NIL } from "../symbol.ts";
 import { Cons, integer, type Value } from "../values.ts";
 import { arrayOf, getAt, type LispArray, setAt, sizeOf } from "./arrays.ts";
 
@@ -60,28 +60,51 @@ function grow(m: Machine, array: LispArray, by: number): void {
 // Integers as bits: the logical functions, shifts and byte fields.
 
 export function defineBits(): void {
-  defineFunction("LOGAND &rest integers", (m, integers) =>
-    fold(m, integers, -1, (a, b) => combineBits(m, "and", a, b)),
-  );
-  defineFunction("LOGIOR &rest integers", (m, integers) =>
-    fold(m, integers, 0, (a, b) => combineBits(m, "or", a, b)),
-  );
-  defineFunction("LOGXOR &rest integers", (m, integers) =>
-    fold(m, integers, 0, (a, b) => combineBits(m, "xor", a, b)),
-  );
+  for (const [name, unit, operation] of [
+    ["AND", -1, "and"],
+    ["IOR", 0, "or"],
+    ["XOR", 0, "xor"],
+  ] as const)
+    defineFunction(`LOG${name} &rest integers`, (m, integers) =>
+      fold(m, integers, unit, (a, b) => combineBits(m, operation, a, b)),
+    );
   defineFunction("LOGEQV &rest integers", (m, integers) =>
     fold(m, integers, -1, (a, b) => invertBits(m, combineBits(m, "xor", a, b))),
   );
-  defineFunction("LOGNOT integer", (m, value) => invertBits(m, value));
+  defineFunction("LOGNOT integer", invertBits);
   defineFunction("LOGTEST integer1 integer2", (m, a, b) => bool(combineBits(m, "and", a, b) !== 0));
   defineFunction("LOGBITP index integer", (m, index, value) => bool(bitAt(m, index, value)));
-  defineFunction("LOGCOUNT integer", (m, value) => countBits(m, value));
-  defineFunction("INTEGER-LENGTH integer", (m, value) => lengthInBits(m, value));
-  defineFunction("ASH integer count", (m, value, count) => shiftBits(m, value, count));
+  defineFunction("LOGCOUNT integer", countBits);
+  defineFunction("INTEGER-LENGTH integer", lengthInBits);
+  defineFunction("ASH integer count", shiftBits);
   defineFields();
-  booleNames.forEach((name, index) => {
-    defineConstant(`BOOLE-${name}`, index);
-  });
+  defineCombinations();
+}
+
+/** Two bits combined: the result for 11, 10, 01 and 00 is a bit of the number. */
+const combinations: readonly [string, number][] = [
+  ...Object.entries({ CLR: 0, SET: 15, C1: 3, C2: 5, AND: 8, IOR: 14, XOR: 6, EQV: 9, NAND: 7 }),
+  ...Object.entries({ 1: 12, 2: 10, NOR: 1, ANDC1: 2, ANDC2: 4, ORC1: 11, ORC2: 13 }),
+];
+
+function defineCombinations(): void {
+  for (const [name, op] of combinations) {
+    defineConstant(`BOOLE-${name}`, op);
+    if (/C?[12]|CLR|SET/.exec(name)?.[0] === name) continue;
+    defineFunction(`BIT-${name} array-1 array-2 &optional result`, (m, ...[a, b, result = NIL]) =>
+      m.apply(m.fn(named("%COMBINE-BITS")), [op, a, b, result]),
+    );
+    if (named(`LOG${name}`).fn === null)
+      defineFunction(`LOG${name} integer-1 integer-2`, (m, a, b) => boole(m, op, a, b));
+  }
+  defineFunction("BOOLE op integer-1 integer-2", boole);
+}
+
+function boole(m: Machine, op: Value, a: Value, b: Value): Int {
+  if (typeof op !== "number" || op < 0 || op > 15) return m.typeError(op, "(MOD 16)");
+  const [x, y] = [BigInt(toInteger(m, a)), BigInt(toInteger(m, b))];
+  const parts = [~x & ~y, ~x & y, x & ~y, x & y].filter((_, bit) => ((op >> bit) & 1) === 1);
+  return integer(parts.reduce((sum, part) => sum | part, 0n));
 }
 
 function fold(
@@ -123,11 +146,9 @@ function fieldEnd(m: Machine, value: Value): number {
     : m.typeError(value, "UNSIGNED-BYTE");
 }
 
-const booleNames = words("CLR SET 1 2 C1 C2 AND IOR XOR EQV NAND NOR ANDC1 ANDC2 ORC1 ORC2");
-
 // Integers as infinite two's complement. Values below 2^31 use numbers, others bigints.
 
-export type BitOperation = "and" | "or" | "xor";
+type BitOperation = "and" | "or" | "xor";
 
 function combineBits(m: Machine, operation: BitOperation, a: Value, b: Value): Int {
   const x = toInteger(m, a);
