@@ -87,7 +87,7 @@ export function defineSetter<const Signature extends string>(
   sym.setter = nativeFunction(name, lambdaList, native as Native);
 }
 
-function parseSignature(signature: string): { sym: Sym; lambdaList: string } {
+export function parseSignature(signature: string): { sym: Sym; lambdaList: string } {
   const [name = "", ...words] = signature.split(" ");
   return { sym: named(name), lambdaList: words.join(" ") };
 }
@@ -130,34 +130,30 @@ export function sharedVariables(): readonly {
   return initialValues;
 }
 
-interface Shape {
+/** What a lambda list takes. `keys` is null without `&key`. */
+export interface Shape {
   readonly required: number;
   readonly optional: number;
   readonly rest: boolean;
-  readonly keys: readonly Sym[];
-  readonly hasKeys: boolean;
+  readonly keys: readonly Sym[] | null;
   readonly allowOthers: boolean;
 }
 
-function shapeOf(lambdaList: string): Shape {
-  let mode = "required";
-  let required = 0;
-  let optional = 0;
-  let rest = false;
-  let allowOthers = false;
-  const keys: Sym[] = [];
-  let hasKeys = false;
-  for (const word of lambdaList.split(/\s+/).filter(Boolean)) {
-    if (word === "&allow-other-keys") allowOthers = true;
-    else if (word.startsWith("&")) {
+export function shapeOf(lambdaList: string): Shape {
+  let mode = "";
+  let [required, optional, rest, allowOthers] = [0, 0, false, false];
+  let keys: Sym[] | null = null;
+  for (const word of lambdaList === "" ? [] : lambdaList.split(" ")) {
+    if (word.startsWith("&")) {
       mode = word;
-      if (mode === "&key") hasKeys = true;
-    } else if (mode === "required") required++;
+      rest ||= word === "&rest";
+      allowOthers ||= word === "&allow-other-keys";
+      if (word === "&key") keys = [];
+    } else if (mode === "") required++;
     else if (mode === "&optional") optional++;
-    else if (mode === "&rest") rest = true;
-    else keys.push(keyword(word.toUpperCase()));
+    else if (mode === "&key") keys?.push(keyword(word.toUpperCase()));
   }
-  return { required, optional, rest, keys, hasKeys, allowOthers };
+  return { required, optional, rest, keys, allowOthers };
 }
 
 type Plain = (m: Machine, ...args: unknown[]) => Value;
@@ -175,20 +171,20 @@ export function nativeFunction(
   code.documentation = options.documentation ?? null;
   // Natives declare their parameter types; `shape` guarantees them.
   const plain = native as unknown as Plain;
-  if (shape.rest || shape.hasKeys) setOpenEntries(code, shape, plain);
+  if (shape.rest || shape.keys !== null) setOpenEntries(code, shape, plain);
   else setFixedEntries(code, shape, plain);
   return new Fn(code, []);
 }
 
 /** The fast path: few arguments and no keywords. */
 function setOpenEntries(code: Code, shape: Shape, plain: Plain): void {
-  const { required, optional, rest, hasKeys } = shape;
+  const { required, optional, rest, keys } = shape;
   code.cn = (m, fn, args) => plain(m, ...arrange(m, fn, shape, args));
   const fits = (count: number) => !rest && count >= required && count <= required + optional;
   if (fits(1)) code.c1 = (m, _, a) => plain(m, a);
   if (fits(2)) code.c2 = (m, _, a, b) => plain(m, a, b);
   if (fits(3)) code.c3 = (m, _, a, b, c) => plain(m, a, b, c);
-  if (!rest || hasKeys || optional > 0) return;
+  if (!rest || keys !== null || optional > 0) return;
   if (required === 0) {
     code.c1 = (m, _, a) => plain(m, [a]);
     code.c2 = (m, _, a, b) => plain(m, [a, b]);
@@ -218,32 +214,31 @@ function setFixedEntries(code: Code, { required, optional }: Shape, plain: Plain
 }
 
 function arrange(m: Machine, fn: Fn, shape: Shape, args: Value[]): unknown[] {
-  const { required, optional, rest, keys, hasKeys } = shape;
+  const { required, optional, rest, keys } = shape;
   const fixed = required + optional;
-  if (args.length < required || (!rest && !hasKeys && args.length > fixed))
+  if (args.length < required || (!rest && keys === null && args.length > fixed))
     m.wrongCount(fn, args.length);
   const arranged: unknown[] = args.length > fixed ? args.slice(0, fixed) : args.slice();
   while (arranged.length < fixed) arranged.push(undefined);
   if (rest) arranged.push(args.length > fixed ? args.slice(fixed) : []);
-  if (hasKeys) spreadKeys(m, fn, shape, args, fixed, arranged, keys);
+  if (keys !== null) spreadKeys(m, fn, { ...shape, keys }, args, arranged);
   return arranged;
 }
 
 function spreadKeys(
   m: Machine,
   fn: Fn,
-  shape: Shape,
+  { required, optional, keys, allowOthers }: Shape & { readonly keys: readonly Sym[] },
   args: Value[],
-  from: number,
   into: unknown[],
-  keys: readonly Sym[],
 ): void {
+  const from = required + optional;
   const base = into.length;
   for (let at = 0; at < keys.length; at++) into.push(undefined);
   if ((args.length - from) % 2 === 1 && args.length > from)
     m.programError(`odd number of keyword arguments in a call of ${m.show(fn.code.name)}`);
   let unknown: Value | null = null;
-  let allowed: boolean | null = shape.allowOthers ? true : null;
+  let allowed: boolean | null = allowOthers ? true : null;
   for (let at = from; at + 1 < args.length; at += 2) {
     const key = args[at] as Value;
     const index = keys.indexOf(key as Sym);

@@ -7,6 +7,7 @@ import {
   lisp,
   named,
   nativeFunction,
+  shapeOf,
 } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -15,7 +16,6 @@ import { Str } from "../string.ts";
 import { isKeyword, NIL, Sym, T, words } from "../symbol.ts";
 import { Cons, Instance, itemsOf, LispClass, list, type Slot, type Value } from "../values.ts";
 import { defineClass, missingClass, refuseRepeated } from "./class-table.ts";
-import type { Shape } from "./generics.ts";
 import { setSlotValue, slotValue } from "./instances.ts";
 import { addMethod, openGeneric } from "./methods.ts";
 import { defineStandardGeneric } from "./standard-generics.ts";
@@ -208,13 +208,7 @@ function addWriter(m: Machine, writer: Value, cls: Sym, slot: Sym): void {
 }
 
 function addAccessor(m: Machine, name: Value, classes: readonly Sym[], fn: Fn): void {
-  const shape: Shape = {
-    required: classes.length,
-    optional: 0,
-    rest: false,
-    keys: null,
-    allowOthers: false,
-  };
+  const shape = { ...shapeOf(""), required: classes.length };
   addMethod(openGeneric(m, name, shape), {
     qualifiers: [],
     specializers: classes.map((cls) => ({ kind: "class", name: cls })),

@@ -2,7 +2,7 @@
 // changes.
 import { enter1, enter2, enter3 } from "../calls.ts";
 import { classOf } from "../classes.ts";
-import { named } from "../define.ts";
+import { named, type Shape } from "../define.ts";
 import { eqlKey } from "../equality.ts";
 import { Code, Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -19,15 +19,6 @@ import {
 export type Specializer =
   | { readonly kind: "class"; readonly name: Sym }
   | { readonly kind: "eql"; readonly value: Value };
-
-/** The part of a lambda list that must agree between methods. `keys` is null without `&key`. */
-export interface Shape {
-  readonly required: number;
-  readonly optional: number;
-  readonly rest: boolean;
-  readonly keys: readonly Sym[] | null;
-  readonly allowOthers: boolean;
-}
 
 export interface Method {
   readonly qualifiers: readonly Value[];
@@ -200,16 +191,14 @@ const isAny = (specializer: Specializer | undefined): boolean =>
 const eqlKeys = (specializer: Specializer | undefined): unknown[] =>
   specializer?.kind === "eql" ? [eqlKey(specializer.value)] : [];
 
-function areAlike(a: Method, b: Method): boolean {
-  if (
-    a.qualifiers.length !== b.qualifiers.length ||
-    a.qualifiers.some((qualifier, index) => qualifier !== b.qualifiers[index])
-  )
-    return false;
-  return a.specializers.every((one, index) => isSame(one, b.specializers[index]));
-}
+type Signature = Pick<Method, "qualifiers" | "specializers">;
 
-export function isSame(a: Specializer, b: Specializer | undefined): boolean {
+export const areAlike = (a: Signature, b: Signature): boolean =>
+  a.qualifiers.length === b.qualifiers.length &&
+  a.qualifiers.every((qualifier, index) => qualifier === b.qualifiers[index]) &&
+  a.specializers.every((one, index) => isSame(one, b.specializers[index]));
+
+function isSame(a: Specializer, b: Specializer | undefined): boolean {
   if (a.kind === "class") return b?.kind === "class" && a.name === b.name;
   return b?.kind === "eql" && eqlKey(a.value) === eqlKey(b.value);
 }

@@ -7,6 +7,7 @@ import {
   defineValues,
   lisp,
   named,
+  type Shape,
   type Template,
 } from "../define.ts";
 import { Fn } from "../function.ts";
@@ -14,24 +15,23 @@ import type { Machine } from "../machine.ts";
 import { refuseLocked } from "../packages.ts";
 import { parseLambdaList } from "../places.ts";
 import { Str } from "../string.ts";
-import { bool, isKeyword, NIL, Sym } from "../symbol.ts";
+import { bool, isKeyword, NIL, Sym, words } from "../symbol.ts";
 import { Cons, itemsOf, list, listOf, Opaque, type Value } from "../values.ts";
 import { missingClass, refuseRepeated } from "./class-table.ts";
 import {
   allGenerics,
   applicableMethods,
+  areAlike,
   findGeneric,
   Generic,
-  isSame,
   type Method,
   registerGeneric,
-  type Shape,
   type Specializer,
 } from "./generics.ts";
 import {
+  callWithNext,
   type NextMethod,
   sessionCombinations,
-  shortCombinations,
   standardCombination,
 } from "./method-combination.ts";
 import { defineStandardGeneric, openStandard } from "./standard-generics.ts";
@@ -95,11 +95,8 @@ export function defineMethods(): void {
       const { required } = genericOf(m, generic).shape;
       if (wanted.length !== required)
         m.fail(`${m.show(genericOf(m, generic).name)} has ${required} required parameters`);
-      const found = genericOf(m, generic).methods.find(
-        (method) =>
-          method.qualifiers.length === names.length &&
-          method.qualifiers.every((qualifier, index) => qualifier === names[index]) &&
-          method.specializers.every((specializer, index) => isSame(specializer, wanted[index])),
+      const found = genericOf(m, generic).methods.find((method) =>
+        areAlike(method, { qualifiers: names, specializers: wanted }),
       );
       if (found === undefined && errorp !== NIL)
         return m.fail(
@@ -126,15 +123,9 @@ export function defineMethods(): void {
   defineStandardGeneric("METHOD-QUALIFIERS method", (m, method) =>
     m.list(methodOf(m, method).qualifiers),
   );
-  defineFunction("%ADD-COMBINATION name operator arguments expander", (m, name: Sym, ...parts) => {
-    const [operator, identity, expander] = parts;
+  defineFunction("%ADD-COMBINATION name expander", (m, name: Sym, expander: Fn) => {
     refuseLocked(m, name, "define");
-    sessionCombinations(m).set(name, {
-      ...standardCombination,
-      operator: operator as Sym,
-      isIdentity: identity !== NIL,
-      expander: expander === NIL ? null : (expander as Fn),
-    });
+    sessionCombinations(m).set(name, expander);
     return name;
   });
   defineValues("%CALL-METHOD method next arguments", (m, method, next, args) =>
@@ -153,10 +144,7 @@ function callMethod(m: Machine, method: Value, next: readonly Value[], args: Val
       ? null
       : (inner: Machine, given: Value[]) => callMethod(inner, first, others, given);
   const generic = findOwner(m, methodOf(m, method)) as Generic;
-  return m.apply(fn, [
-    new Opaque("NEXT-METHOD", { run, args, generic } satisfies NextMethod),
-    ...args,
-  ]);
+  return callWithNext(m, fn, { run, args, generic });
 }
 
 function findOwner(m: Machine, method: Method): Generic | undefined {
@@ -276,20 +264,18 @@ function expandGeneric(
 
 // ---- definition
 
+const shortCombinations = words("+ AND APPEND LIST MAX MIN NCONC OR PROGN").map(named);
+
 function combinationOf(m: Machine, description: Value): Generic["combination"] {
-  const [name = NIL, ...options] = itemsOf(description);
+  const [name = NIL, ...options] = itemsOf(description) as [Sym?, ...Value[]];
   if (name === NIL || name === named("STANDARD")) return standardCombination;
-  const own = sessionCombinations(m).get(name as Sym);
-  if (own === undefined && !(name instanceof Sym && shortCombinations.has(name.name)))
+  const known = sessionCombinations(m).get(name);
+  if (known !== undefined) return { expander: known, options };
+  if (!shortCombinations.includes(name))
     return m.fail(`unknown method combination ${m.show(name)}`);
-  const isIdentity = name !== named("LIST");
-  const known = own ?? { ...standardCombination, operator: name as Sym, isIdentity };
-  return {
-    ...known,
-    name: name as Sym,
-    isReversed: isKeyword(options[0], "MOST-SPECIFIC-LAST"),
-    options,
-  };
+  const make = m.fn(named("%SHORT-COMBINATION"));
+  const expander = m.call3(make, name, name, bool(name !== named("LIST")));
+  return { expander: expander as Fn, options };
 }
 
 /** Finds or makes the generic function; does not replace an ordinary function. */
@@ -312,10 +298,12 @@ export function openGeneric(
 const lambdaListText = ({ required, optional, rest, keys }: Shape): string =>
   [
     ...Array.from({ length: required }, (_, index) => `arg${index + 1}`),
-    ...(optional > 0 ? ["&optional …"] : []),
-    ...(rest ? ["&rest …"] : []),
-    ...(keys === null ? [] : ["&key …"]),
-  ].join(" ");
+    optional > 0 && "&optional …",
+    rest && "&rest …",
+    keys !== null && "&key …",
+  ]
+    .filter(Boolean)
+    .join(" ");
 
 export function addMethod(generic: Generic, parts: Omit<Method, "handle">): Opaque {
   const content: { method: Method | null } = { method: null };
@@ -334,32 +322,23 @@ function specializerOf(m: Machine, specializer: Value): Specializer {
 }
 
 function shapeOf(m: Machine, lambdaList: Value): Shape {
-  const { required, optional, rest, hasKeys, keys, allowOtherKeys } = parseLambdaList(
-    m,
-    lambdaList,
-    false,
-  );
+  const list = parseLambdaList(m, lambdaList, false);
   return {
-    required: required.length,
-    optional: optional.length,
-    rest: rest !== null,
-    keys: hasKeys ? keys.map(({ key }) => key) : null,
-    allowOthers: allowOtherKeys,
+    required: list.required.length,
+    optional: list.optional.length,
+    rest: list.rest !== null,
+    keys: list.hasKeys ? list.keys.map(({ key }) => key) : null,
+    allowOthers: list.allowOtherKeys,
   };
 }
 
-function refuseIncongruent(
-  m: Machine,
-  { name, shape }: Generic,
-  { required, optional, rest, keys }: Shape,
-): void {
-  const isOpen = shape.rest || shape.keys !== null;
-  if (
-    shape.required === required &&
-    shape.optional === optional &&
-    isOpen === (rest || keys !== null)
-  )
-    return;
+function refuseIncongruent(m: Machine, { name, shape }: Generic, other: Shape): void {
+  const isOpen = ({ rest, keys }: Shape): boolean => rest || keys !== null;
+  const isCongruent =
+    shape.required === other.required &&
+    shape.optional === other.optional &&
+    isOpen(shape) === isOpen(other);
+  if (isCongruent) return;
   m.fail(
     `a method of ${m.show(name)} takes other arguments than the generic function: ${lambdaListText(shape)}`,
   );

@@ -10,6 +10,9 @@ import {
   type NativeOf,
   named,
   nativeFunction,
+  parseSignature,
+  type Shape,
+  shapeOf,
 } from "../define.ts";
 import type { Fn } from "../function.ts";
 import { outputOf } from "../library/streams.ts";
@@ -23,7 +26,6 @@ import {
   Generic,
   type Method,
   registerGeneric,
-  type Shape,
 } from "./generics.ts";
 
 interface Standard {
@@ -44,20 +46,13 @@ export function defineStandardGeneric<const Signature extends string>(
   native: NativeOf<Signature>["call"],
   onOpen: Standard["onOpen"] = null,
 ): void {
-  const [name = "", ...words] = signature.split(" ");
-  const [optional, rest] = [words.indexOf("&optional"), words.indexOf("&rest")];
-  const ends = [optional, rest].filter((at) => at >= 0);
-  const required = ends.length === 0 ? words.length : Math.min(...ends);
-  const shape: Shape = {
-    required,
-    optional: optional < 0 ? 0 : (rest < 0 ? words.length : rest) - optional - 1,
-    rest: rest >= 0,
-    keys: rest < 0 ? null : [],
-    allowOthers: rest >= 0,
-  };
-  const sym = named(name);
+  const { sym, lambdaList } = parseSignature(signature);
+  const plain = shapeOf(lambdaList);
+  const shape = plain.rest ? { ...plain, keys: [], allowOthers: true } : plain;
   standards.set(sym, { shape, native: native as Native, onOpen });
-  defineValues(`${name} &rest arguments`, (m, args) => callStandard(m, sym, args as Value[]));
+  defineValues(`${signature.split(" ")[0]} &rest arguments`, (m, args) =>
+    callStandard(m, sym, args as Value[]),
+  );
   if (sym.fn !== null) sym.fn.code.generic = sym;
 }
 

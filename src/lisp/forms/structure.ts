@@ -4,6 +4,7 @@ import { classNamed, findClass, plainSlot, setSlots } from "../classes.ts";
 import {
   defineFunction,
   defineMacro,
+  form,
   fresh,
   lisp,
   named,
@@ -14,7 +15,7 @@ import type { Machine } from "../machine.ts";
 import { currentPackage, intern, keywordOf, setFunction } from "../packages.ts";
 import { textOf } from "../sequences.ts";
 import { Str } from "../string.ts";
-import { bool, isKeyword, NIL, Sym, T } from "../symbol.ts";
+import { bool, isKeyword, NIL, Sym, T, words } from "../symbol.ts";
 import { Cons, Instance, itemsOf, LispClass, list, Opaque, type Value } from "../values.ts";
 import { registerClass } from "./class-table.ts";
 
@@ -67,7 +68,8 @@ export function defineStructures(): void {
   );
   defineFunction("%MAKE-STRUCTURE name &rest values", (m, name: Sym, values) => {
     m.alloc(values.length + 1);
-    return new Instance(structureClass(m, name), values);
+    const cls = findClass(m, name) ?? m.fail(`unknown structure ${m.show(name)}`);
+    return new Instance(cls, values);
   });
   defineFunction("COPY-STRUCTURE structure", copyStructure);
 }
@@ -76,8 +78,8 @@ export function defineStructures(): void {
 
 type Option = readonly [name: string, args: readonly Value[]];
 
-const optionNames = `CONC-NAME CONSTRUCTOR COPIER PREDICATE INCLUDE TYPE NAMED INITIAL-OFFSET
-  PRINT-FUNCTION PRINT-OBJECT`.split(/\s+/);
+const optionNames = words(`CONC-NAME CONSTRUCTOR COPIER PREDICATE INCLUDE TYPE NAMED INITIAL-OFFSET
+  PRINT-FUNCTION PRINT-OBJECT`);
 
 function readOption(m: Machine, option: Value): Option {
   const [name, ...args] = option instanceof Cons ? itemsOf(option) : [option];
@@ -94,63 +96,43 @@ function describe(
 ): Structure {
   const option = (key: string) => given.find(([one]) => one === key)?.[1];
   const chosen = (key: string, usual: string): Sym | null => {
-    const choice = option(key)?.[0];
-    if (choice === undefined) return internHere(m, usual);
+    const choice = option(key)?.[0] ?? internHere(m, usual);
     return choice === NIL ? null : (choice as Sym);
   };
-  const isNamed = option("TYPE") === undefined || option("NAMED") !== undefined;
+  const type = option("TYPE");
+  const isNamed = type === undefined || option("NAMED") !== undefined;
   if (!isNamed && (option("PREDICATE")?.[0] ?? NIL) !== NIL)
     m.fail(`${m.show(name)} has no name in its objects, so it cannot have a predicate`);
   const [prefix = NIL] = option("CONC-NAME") ?? [new Str(`${name.name}-`)];
   const [above, ...overrides] = option("INCLUDE") ?? [];
-  const included = above === undefined ? null : includedStructure(m, name, above);
+  const included = above === undefined ? null : (structures(m).get(above as Sym) ?? null);
+  if (above !== undefined && included === null)
+    m.fail(`${m.show(above)} is not a structure that ${m.show(name)} could include`);
+  const constructors = given.flatMap(([key, args]) => (key === "CONSTRUCTOR" ? [args] : []));
   const documentation = parts[0] instanceof Str ? parts[0] : null;
   const own = (documentation === null ? parts : parts.slice(1)).map((slot) => readSlot(m, slot));
+  const replaced = new Map(
+    overrides.map((slot) => readSlot(m, slot)).map((slot) => [slot.name.name, slot]),
+  );
+  const inherited = (included?.slots ?? []).map((slot) => ({
+    ...(replaced.get(slot.name.name) ?? slot),
+    name: slot.name,
+  }));
   return {
     name,
     prefix: prefix === NIL ? null : textOf(m, prefix),
-    constructors: constructorNames(m, name, given),
+    constructors: (constructors.length === 0 ? [[]] : constructors)
+      .filter(([made]) => made !== NIL)
+      .map(([made = internHere(m, `MAKE-${name.name}`), lambdaList]) => [made as Sym, lambdaList]),
     copier: chosen("COPIER", `COPY-${name.name}`),
     predicate: isNamed ? chosen("PREDICATE", `${name.name}-P`) : null,
     included,
-    slots: [...inheritedSlots(m, included, overrides), ...own],
-    sequence: option("TYPE") === undefined ? null : sequenceType(m, option("TYPE")?.[0] ?? NIL),
+    slots: [...inherited, ...own],
+    sequence: type === undefined ? null : sequenceType(m, type[0] ?? NIL),
     isNamed,
     offset: Number(option("INITIAL-OFFSET")?.[0] ?? 0),
     documentation: documentation?.toString() ?? null,
   };
-}
-
-function constructorNames(
-  m: Machine,
-  name: Sym,
-  given: readonly Option[],
-): Structure["constructors"] {
-  const usual = internHere(m, `MAKE-${name.name}`);
-  const options = given.filter(([option]) => option === "CONSTRUCTOR");
-  if (options.length === 0) return [[usual]];
-  return options
-    .filter(([, [made]]) => made !== NIL)
-    .map(([, [made = usual, lambdaList]]) => [made as Sym, lambdaList]);
-}
-
-function includedStructure(m: Machine, name: Sym, above: Value): Structure {
-  const text = () => `${m.show(above)} is not a structure that ${m.show(name)} could include`;
-  return structures(m).get(above as Sym) ?? m.fail(text());
-}
-
-function inheritedSlots(
-  m: Machine,
-  included: Structure | null,
-  overrides: readonly Value[],
-): Slot[] {
-  const replaced = new Map(
-    overrides.map((slot) => readSlot(m, slot)).map((slot) => [slot.name.name, slot]),
-  );
-  return (included?.slots ?? []).map((slot) => ({
-    ...(replaced.get(slot.name.name) ?? slot),
-    name: slot.name,
-  }));
 }
 
 function readSlot(m: Machine, slot: Value): Slot {
@@ -251,30 +233,24 @@ function defineStructure(m: Machine, structure: Structure): Value {
   );
   cls.documentation = structure.documentation;
   registerClass(m, cls);
-  slots.forEach((slot, index) => {
-    defineAccessor(m, cls, accessorName(m, structure, slot), index, slot.readOnly);
-  });
+  for (const index of slots.keys()) defineAccessor(m, cls, structure, index);
   const isObject = (_: Machine, object: Value): Value => bool(isA(object, cls));
   if (predicate !== null) setFunction(m, predicate, nativeFunction(predicate, "object", isObject));
   if (copier !== null) setFunction(m, copier, nativeFunction(copier, "structure", copyStructure));
   return name;
 }
 
-function defineAccessor(
-  m: Machine,
-  cls: LispClass,
-  name: Sym,
-  index: number,
-  isReadOnly: boolean,
-): void {
-  const reader = (mm: Machine, structure: Value): Value =>
-    isA(structure, cls) ? (structure.slots[index] ?? NIL) : mm.typeError(structure, cls.name);
+function defineAccessor(m: Machine, cls: LispClass, structure: Structure, index: number): void {
+  const slot = structure.slots[index] as Slot;
+  const name = accessorName(m, structure, slot);
+  const reader = (mm: Machine, object: Value): Value =>
+    isA(object, cls) ? (object.slots[index] ?? NIL) : mm.typeError(object, cls.name);
   setFunction(m, name, nativeFunction(name, "structure", reader));
-  if (isReadOnly) return;
+  if (slot.readOnly) return;
   const setterName = list(named("SETF"), name);
-  const setter = (mm: Machine, value: Value, structure: Value): Value => {
-    if (!isA(structure, cls)) return mm.typeError(structure, cls.name);
-    structure.slots[index] = value;
+  const setter = (mm: Machine, value: Value, object: Value): Value => {
+    if (!isA(object, cls)) return mm.typeError(object, cls.name);
+    object.slots[index] = value;
     return value;
   };
   setFunction(m, setterName, nativeFunction(setterName, "value structure", setter));
@@ -290,29 +266,24 @@ function copyStructure(m: Machine, structure: Value): Value {
   return new Instance(structure.cls, [...structure.slots]);
 }
 
-function structureClass(m: Machine, name: Sym): LispClass {
-  return findClass(m, name) ?? m.fail(`unknown structure ${m.show(name)}`);
-}
-
 // ---- structures that are lists or vectors
 
 function sequenceForms(m: Machine, structure: Structure, type: "LIST" | "VECTOR"): Value[] {
   const { name, slots, predicate, copier } = structure;
   const layout = layoutOf(structure);
-  const make: Make = (values) => {
-    const items = layout.map((part) =>
-      part instanceof Sym ? lisp`'${part}` : (values[part] as Template),
-    );
-    return lisp`(${type} @${items})`;
-  };
+  const make: Make = (values) =>
+    form([
+      type,
+      ...layout.map((part) => (part instanceof Sym ? ["QUOTE", part] : (values[part] ?? NIL))),
+    ]);
   const access = (index: number): Value =>
     type === "LIST" ? lisp`(nth ${index} %object)` : lisp`(aref %object ${index})`;
   const accessors = layout.flatMap((part, index) => {
     if (part instanceof Sym) return [];
     const slot = slots[part] as Slot;
     const accessor = accessorName(m, structure, slot);
-    const reader = lisp`(defun ${accessor} (%object) ${access(index)})`;
     const place = access(index);
+    const reader = lisp`(defun ${accessor} (%object) ${place})`;
     const writer = lisp`(defun (setf ${accessor}) (%value %object) (setf ${place} %value))`;
     return slot.readOnly ? [reader] : [reader, writer];
   });
@@ -321,11 +292,11 @@ function sequenceForms(m: Machine, structure: Structure, type: "LIST" | "VECTOR"
     type === "LIST"
       ? lisp`(consp %object)`
       : lisp`(and (vectorp %object) (> (length %object) ${at}))`;
-  const isNamed = () => lisp`(and ${isLong} (eq ${access(at)} '${name}) t)`;
+  const isNamed = lisp`(and ${isLong} (eq ${access(at)} '${name}) t)`;
   return [
     ...constructors(m, structure, make),
     ...accessors,
-    ...(predicate === null ? [] : [lisp`(defun ${predicate} (%object) ${isNamed()})`]),
+    ...(predicate === null ? [] : [lisp`(defun ${predicate} (%object) ${isNamed})`]),
     ...(copier === null ? [] : [lisp`(defun ${copier} (%object) (copy-seq %object))`]),
   ];
 }

@@ -5,7 +5,20 @@
       (%long-combination name (first rest) (second rest) (cddr rest))
       (destructuring-bind (&key documentation identity-with-one-argument (operator name)) rest
         (declare (ignore documentation))
-        `(%add-combination ',name ',operator ',identity-with-one-argument nil))))
+        `(%add-combination
+          ',name (%short-combination ',name ',operator ',identity-with-one-argument)))))
+
+;; Calls the operator with the results of all methods that are qualified with the name.
+(defun %short-combination (name operator identity)
+  (lambda (generic methods &optional (order :most-specific-first))
+    (declare (ignore generic))
+    (destructuring-bind (around primary)
+        (%group-methods methods `((around ((:around)) nil nil) (primary ((,name)) ,order t)))
+      (let* ((calls (mapcar (lambda (method) `(call-method ,method)) primary))
+             (form (if (and identity (null (rest calls))) (first calls) `(,operator ,@calls))))
+        (if around
+            `(call-method ,(first around) (,@(rest around) (make-method ,form)))
+            form)))))
 
 (defun %long-combination (name lambda-list groups body)
   (let ((generic (gensym)) (arguments nil))
@@ -16,7 +29,7 @@
     (when arguments
       (error "define-method-combination does not support (:arguments …)"))
     (let ((names (mapcar #'car groups)))
-      `(%add-combination ',name nil nil
+      `(%add-combination ',name
          (lambda (,generic %methods ,@lambda-list)
            (declare (ignorable ,generic))
            (destructuring-bind ,names
