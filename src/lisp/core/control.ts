@@ -29,17 +29,40 @@ import {
 import { takeItems } from "../sequences.ts";
 import { Str } from "../string.ts";
 import { bool, NIL, Sym } from "../symbol.ts";
-import { Cons, itemsOf, type Value } from "../values.ts";
+import { itemsOf, type Value } from "../values.ts";
 
 interface CatchTag {
   readonly tag: Value;
 }
 
 export function defineControl(): void {
-  defineValues("%CATCH tag thunk", catchTag);
-  defineFunction("%THROW tag values", throwTag);
+  defineValues("%CATCH tag thunk", (m, tag, body: Fn) => {
+    const entry: CatchTag = { tag };
+    m.catchTags.push(entry);
+    const mark = m.catchTags.length - 1;
+    try {
+      return catching(m, entry, () => m.call0(body));
+    } finally {
+      m.catchTags.length = mark;
+    }
+  });
+  defineFunction("%THROW tag values", (m, tag, values) => {
+    const entry = (m.catchTags as CatchTag[]).findLast((one) => one.tag === tag);
+    if (entry === undefined)
+      return m.error("CONTROL-ERROR", { TEXT: `no catch for the tag ${m.show(tag)}` });
+    const all = itemsOf(values);
+    throw new Transfer(entry, all[0] ?? NIL, all.length === 1 ? null : all);
+  });
   defineValues("%UNWIND-PROTECT thunk cleanup", unwindProtect);
-  defineValues("%PROGV names values thunk", withDynamic);
+  defineValues("%PROGV names values thunk", (m, names, values, body: Fn) => {
+    const mark = m.bindings.length;
+    try {
+      bindAll(m, names, values);
+      return m.call0(body);
+    } finally {
+      m.unbindTo(mark);
+    }
+  });
   defineMacro("CATCH", (whole) => {
     const [tag, ...body] = itemsOf(whole.cdr);
     return lisp`(%catch ${tag} ${thunk(body)})`;
@@ -60,25 +83,6 @@ export function defineControl(): void {
 
 export const thunk = (body: readonly Value[]): Value => lisp`(lambda () (progn @${body}))`;
 
-function catchTag(m: Machine, tag: Value, body: Fn): Value {
-  const entry: CatchTag = { tag };
-  m.catchTags.push(entry);
-  const mark = m.catchTags.length - 1;
-  try {
-    return catching(m, entry, () => m.call0(body));
-  } finally {
-    m.catchTags.length = mark;
-  }
-}
-
-function throwTag(m: Machine, tag: Value, values: Value): Value {
-  const entry = (m.catchTags as CatchTag[]).findLast((one) => one.tag === tag);
-  if (entry === undefined)
-    return m.error("CONTROL-ERROR", { TEXT: `no catch for the tag ${m.show(tag)}` });
-  const all = itemsOf(values);
-  throw new Transfer(entry, all[0] ?? NIL, all.length === 1 ? null : all);
-}
-
 function unwindProtect(m: Machine, body: Fn, cleanup: Fn): Value {
   const state = dynamicState(m);
   let value: Value;
@@ -98,26 +102,15 @@ function unwindProtect(m: Machine, body: Fn, cleanup: Fn): Value {
   return value;
 }
 
-function withDynamic(m: Machine, names: Value, values: Value, body: Fn): Value {
-  const mark = m.bindings.length;
-  try {
-    bindAll(m, names, values);
-    return m.call0(body);
-  } finally {
-    m.unbindTo(mark);
-  }
-}
-
 /** Names without a value are unbound. */
 function bindAll(m: Machine, names: Value, values: Value): void {
-  let value = values;
-  for (const name of itemsOf(names)) {
+  const given = itemsOf(values);
+  for (const [at, name] of itemsOf(names).entries()) {
     if (!(name instanceof Sym)) m.typeError(name, "symbol");
     if (name.kind === "constant")
       m.programError(`${m.show(name)} is a constant and cannot be bound`);
     if (name.kind === "lexical") refuseLocked(m, name, "bind");
-    m.bind(name, value instanceof Cons ? value.car : undefined);
-    value = value instanceof Cons ? value.cdr : NIL;
+    m.bind(name, given[at]);
   }
 }
 
@@ -125,18 +118,12 @@ export function defineCalling(): void {
   defineValues("VALUES &rest values", (m, values) => m.values(...values));
   defineValues("VALUES-LIST list", (m, list) => m.values(...spread(m, list)));
   defineValues("FUNCALL function &rest arguments", (m, fn, args) => m.apply(m.fn(fn), args));
-  defineValues("APPLY function &rest arguments", applyTo);
-}
-
-function applyTo(m: Machine, fn: Value, args: Value[]): Value {
-  return m.apply(m.fn(fn), spreadLast(m, args));
-}
-
-function spreadLast(m: Machine, args: Value[]): Value[] {
-  const last = args.pop();
-  if (last === undefined)
-    return m.programError("apply takes a function and at least a list of arguments");
-  return [...args, ...spread(m, last)];
+  defineValues("APPLY function &rest arguments", (m, fn, args) => {
+    const last = args.pop();
+    if (last === undefined)
+      return m.programError("apply takes a function and at least a list of arguments");
+    return m.apply(m.fn(fn), [...args, ...spread(m, last)]);
+  });
 }
 
 function spread(m: Machine, list: Value): Value[] {
@@ -155,8 +142,19 @@ export function defineNames(): void {
   );
   defineFunction("SET symbol value", (m, name, value) => setValue(m, name, value));
   defineSetter("SYMBOL-VALUE value symbol", (m, value, name) => setValue(m, name, value));
-  defineFunction("MAKUNBOUND symbol", makeUnbound);
-  defineFunction("FBOUNDP name", (m, name) => bool(isFunctionName(m, name)));
+  defineFunction("MAKUNBOUND symbol", (m, name) => {
+    const sym = symbolOf(m, name);
+    if (sym.kind === "constant") m.programError(`${m.show(sym)} is a constant`);
+    refuseLocked(m, sym, "unbind");
+    sym.value = undefined;
+    return name;
+  });
+  defineFunction("FBOUNDP name", (m, name) => {
+    const setter = setterName(name);
+    if (setter !== null) return bool(setter.setter !== null);
+    const sym = symbolOf(m, name);
+    return bool(sym.fn !== null || sym.macro !== null || findSpecial(sym) !== undefined);
+  });
   defineFunction("FDEFINITION name", functionNamed);
   defineFunction("SYMBOL-FUNCTION symbol", (m, name) => functionNamed(m, symbolOf(m, name)));
   for (const place of ["FDEFINITION", "SYMBOL-FUNCTION"]) {
@@ -165,8 +163,21 @@ export function defineNames(): void {
       return value;
     });
   }
-  defineSetter("MACRO-FUNCTION value symbol &optional environment", setMacroFunction);
-  defineFunction("FMAKUNBOUND name", makeUndefined);
+  defineSetter("MACRO-FUNCTION value symbol &optional environment", (m, value, name) => {
+    const sym = symbolOf(m, name);
+    refuseLocked(m, sym, "define");
+    sym.macro = macroOf(m.fn(value), null);
+    sym.fn = null;
+    return value;
+  });
+  defineFunction("FMAKUNBOUND name", (m, name) => {
+    const setter = setterName(name);
+    const sym = setter ?? symbolOf(m, name);
+    refuseLocked(m, sym, "undefine");
+    if (setter !== null) setter.setter = null;
+    else Object.assign(sym, { fn: null, macro: null });
+    return name;
+  });
   defineFunction("GENSYM &optional prefix", gensym);
   defineValues("FUNCTION-LAMBDA-EXPRESSION function", (m, fn) =>
     fn instanceof Fn
@@ -194,21 +205,6 @@ function setValue(m: Machine, name: Value, value: Value): Value {
   return value;
 }
 
-function makeUnbound(m: Machine, name: Value): Value {
-  const sym = symbolOf(m, name);
-  if (sym.kind === "constant") m.programError(`${m.show(sym)} is a constant`);
-  refuseLocked(m, sym, "unbind");
-  sym.value = undefined;
-  return name;
-}
-
-function isFunctionName(m: Machine, name: Value): boolean {
-  const setter = setterName(name);
-  if (setter !== null) return setter.setter !== null;
-  const sym = symbolOf(m, name);
-  return sym.fn !== null || sym.macro !== null || findSpecial(sym) !== undefined;
-}
-
 function functionNamed(m: Machine, name: Value): Value {
   const setter = setterName(name);
   if (setter !== null) return setter.setter ?? undefinedSetter(m, setter);
@@ -216,26 +212,6 @@ function functionNamed(m: Machine, name: Value): Value {
   if (sym.macro === null && findSpecial(sym) === undefined)
     return sym.fn ?? undefinedFunction(m, sym);
   return nativeFunction(sym, "&rest arguments", (inner) => undefinedFunction(inner, sym));
-}
-
-function makeUndefined(m: Machine, name: Value): Value {
-  const setter = setterName(name);
-  const sym = setter ?? symbolOf(m, name);
-  refuseLocked(m, sym, "undefine");
-  if (setter === null) {
-    sym.fn = null;
-    sym.macro = null;
-  } else sym.setter = null;
-  return name;
-}
-
-function setMacroFunction(m: Machine, value: Value, name: Value): Value {
-  const sym = symbolOf(m, name);
-  refuseLocked(m, sym, "define");
-  const fn = m.fn(value);
-  sym.macro = macroOf(fn, null);
-  sym.fn = null;
-  return value;
 }
 
 function gensym(m: Machine, prefix?: Value): Value {

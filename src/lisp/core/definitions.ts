@@ -9,6 +9,7 @@ import {
   defineValues,
   defineVariable,
   form,
+  fresh,
   lisp,
   named,
   nativeFunction,
@@ -29,15 +30,14 @@ export function defineDefinitions(): void {
   defineFunction("%CHECK-PATTERN list min max what", checkPattern);
   defineFunction("%CHECK-KEYS list known allow what", checkKeys);
   defineFunction("%FIND-KEY list key", findKey);
-  defineFunction("%DEFUN name function", defun);
-  defineFunction("%DEFMACRO name expander documentation", defmacro);
-  defineFunction("%DEFVAR name thunk documentation", defvar);
-  defineFunction("%DEFPARAMETER name value documentation", defparameter);
-  defineFunction("%DEFCONSTANT name value documentation", defconstant);
-  defineFunction("%DEFINE-SYMBOL-MACRO name expansion", defineSymbolMacro);
-  defineFunction("PROCLAIM specifier", proclaim);
+  defineParts();
   defineMacro("LAMBDA", (whole) => lisp`#'${whole}`);
-  defineMacro("DEFUN", expandDefun);
+  defineMacro("DEFUN", (whole, _, m) => {
+    const [name, lambdaList, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
+    if (name === undefined || lambdaList === undefined)
+      return m.programError("defun takes a name, a lambda list and a body");
+    return lisp`(%defun '${name} #'(%named-lambda ${name} ${lambdaList} @${body}))`;
+  });
   defineMacro("DEFMACRO", (whole, _, m) => {
     const [name, lambdaList, ...body] = itemsOf(whole.cdr);
     if (name === undefined || lambdaList === undefined)
@@ -71,7 +71,13 @@ export function defineDefinitions(): void {
   defineValues("MACROEXPAND form &optional environment", (m, whole, env) =>
     macroexpand(m, whole, env, false),
   );
-  defineFunction("MACRO-FUNCTION symbol &optional environment", macroFunction);
+  defineFunction("MACRO-FUNCTION symbol &optional environment", (m, name, env) => {
+    const macro = macroFor(env, symbolOf(m, name));
+    if (macro === null) return NIL;
+    return nativeFunction(name, "form environment", (inner, whole: Cons, environment: Opaque) =>
+      macro.expand(whole, environment, inner),
+    );
+  });
   defineFunction("SPECIAL-OPERATOR-P symbol", (m, value) => {
     const { pkg, name } = symbolOf(m, value);
     return bool(pkg?.name === "COMMON-LISP" && specialNames.has(name));
@@ -90,44 +96,60 @@ export function defineDefinitions(): void {
 }
 
 const specialNames = new Set(
-  "BLOCK CATCH EVAL-WHEN FLET FUNCTION GO IF LABELS LET LET* LOAD-TIME-VALUE LOCALLY MACROLET MULTIPLE-VALUE-CALL MULTIPLE-VALUE-PROG1 PROGN PROGV QUOTE RETURN-FROM SETQ SYMBOL-MACROLET TAGBODY THE THROW UNWIND-PROTECT".split(
-    " ",
-  ),
+  words(`BLOCK CATCH EVAL-WHEN FLET FUNCTION GO IF LABELS LET LET* LOAD-TIME-VALUE LOCALLY MACROLET
+  MULTIPLE-VALUE-CALL MULTIPLE-VALUE-PROG1 PROGN PROGV QUOTE RETURN-FROM SETQ SYMBOL-MACROLET
+  TAGBODY THE THROW UNWIND-PROTECT`),
 );
 
-function expandDefun(whole: Cons, _: Opaque, m: Machine): Value {
-  const [name, lambdaList, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
-  if (name === undefined || lambdaList === undefined)
-    return m.programError("defun takes a name, a lambda list and a body");
-  return lisp`(%defun '${name} #'(%named-lambda ${name} ${lambdaList} @${body}))`;
-}
-
-function defun(m: Machine, name: Value, fn: Value): Value {
-  const sym = name instanceof Sym ? name : null;
-  if (sym !== null && !sym.pkg?.locked && (sym.fn !== null || sym.macro !== null))
-    noteRedefinition(m, sym);
-  setFunction(m, name, fn as Fn);
-  noteDefinition(m, "function", name);
-  return name;
+/** The natives of the defining macros. */
+function defineParts(): void {
+  defineFunction("%DEFUN name function", (m, name, fn: Fn) => {
+    const sym = name instanceof Sym ? name : null;
+    if (sym !== null && !sym.pkg?.locked && (sym.fn !== null || sym.macro !== null))
+      noteRedefinition(m, sym);
+    setFunction(m, name, fn);
+    noteDefinition(m, "function", name);
+    return name;
+  });
+  defineFunction("%DEFMACRO name expander documentation", (m, name, expander: Fn, text) => {
+    const sym = definable(m, name);
+    sym.macro = macroOf(expander, text === NIL ? null : String(text));
+    sym.fn = null;
+    noteDefinition(m, "macro", sym);
+    return sym;
+  });
+  defineFunction("%DEFVAR name thunk documentation", (m, name, thunk, documentation) => {
+    const sym = makeSpecial(m, name);
+    if (sym.value === undefined && thunk instanceof Fn) sym.value = m.call0(thunk);
+    return noteVariable(m, sym, documentation);
+  });
+  defineFunction("%DEFPARAMETER name value documentation", (m, name, value, documentation) => {
+    const sym = makeSpecial(m, name);
+    sym.value = value;
+    return noteVariable(m, sym, documentation);
+  });
+  defineFunction("%DEFCONSTANT name value documentation", (m, name, value, documentation) => {
+    const sym = definable(m, name);
+    sym.kind = "constant";
+    sym.value = value;
+    return noteVariable(m, sym, documentation);
+  });
+  defineFunction("%DEFINE-SYMBOL-MACRO name expansion", (m, name, expansion) => {
+    m.symbolMacros.set(definable(m, name), expansion);
+    return name;
+  });
+  defineFunction("PROCLAIM specifier", (m, specifier) => {
+    const [kind, ...names] = listItems(m, specifier);
+    if (kind === named("SPECIAL")) for (const name of names) makeSpecial(m, name);
+    return NIL;
+  });
 }
 
 /** A style warning. */
 function noteRedefinition(m: Machine, name: Sym): void {
-  warn(
-    m,
-    makeCondition("%SIMPLE-STYLE-WARNING", {
-      "FORMAT-CONTROL": m.string("redefining ~s"),
-      "FORMAT-ARGUMENTS": m.list([name]),
-    }),
-  );
-}
-
-function defmacro(m: Machine, name: Value, expander: Value, documentation: Value): Value {
-  const sym = definable(m, name);
-  sym.macro = macroOf(expander as Fn, documentation === NIL ? null : String(documentation));
-  sym.fn = null;
-  noteDefinition(m, "macro", sym);
-  return sym;
+  const [control, args] = [m.string("redefining ~s"), m.list([name])];
+  const slots = { "FORMAT-CONTROL": control, "FORMAT-ARGUMENTS": args };
+  warn(m, makeCondition("%SIMPLE-STYLE-WARNING", slots));
 }
 
 function definable(m: Machine, name: Value): Sym {
@@ -139,28 +161,8 @@ function definable(m: Machine, name: Value): Sym {
 function makeSpecial(m: Machine, name: Value): Sym {
   const sym = symbolOf(m, name);
   if (sym.kind === "constant") return m.programError(`${m.show(name)} is a constant`);
-  refuseLocked(m, sym, "define");
-  sym.kind = "special";
+  definable(m, sym).kind = "special";
   return sym;
-}
-
-function defvar(m: Machine, name: Value, thunk: Value, documentation: Value): Value {
-  const sym = makeSpecial(m, name);
-  if (sym.value === undefined && thunk instanceof Fn) sym.value = m.call0(thunk);
-  return noteVariable(m, sym, documentation);
-}
-
-function defparameter(m: Machine, name: Value, value: Value, documentation: Value): Value {
-  const sym = makeSpecial(m, name);
-  sym.value = value;
-  return noteVariable(m, sym, documentation);
-}
-
-function defconstant(m: Machine, name: Value, value: Value, documentation: Value): Value {
-  const sym = definable(m, name);
-  sym.kind = "constant";
-  sym.value = value;
-  return noteVariable(m, sym, documentation);
 }
 
 function noteVariable(m: Machine, sym: Sym, documentation: Value): Sym {
@@ -169,51 +171,23 @@ function noteVariable(m: Machine, sym: Sym, documentation: Value): Sym {
   return sym;
 }
 
-function defineSymbolMacro(m: Machine, name: Value, expansion: Value): Value {
-  m.symbolMacros.set(definable(m, name), expansion);
-  return name;
-}
-
-function proclaim(m: Machine, specifier: Value): Value {
-  const [kind, ...names] = listItems(m, specifier);
-  if (kind === named("SPECIAL")) for (const name of names) makeSpecial(m, name);
-  return NIL;
-}
-
 function expandDestructuring(whole: Cons, _: Opaque, m: Machine): Value {
   const [pattern, list, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
   if (pattern === undefined || list === undefined)
     return m.programError("destructuring-bind takes a pattern, a form and a body");
-  const value = new Sym("LIST", null);
-  const bindings = destructure(m, pattern, {
-    whole: value,
-    operands: value,
-    env: null,
-    what: named("DESTRUCTURING-BIND"),
-  });
-  return lisp`(let* ((${value} ${list}) @${bindings}) @${body})`;
+  const value = fresh("LIST");
+  const source = { whole: value, operands: value, env: null, what: named("DESTRUCTURING-BIND") };
+  return lisp`(let* ((${value} ${list}) @${destructure(m, pattern, source)}) @${body})`;
 }
 
 function macroexpand(m: Machine, whole: Value, env: Value | undefined, once: boolean): Value {
   let expanded = whole;
-  let changed = false;
-  for (;;) {
-    const next = expandOnce(m, expanded, env);
-    if (next === undefined) break;
+  for (let count = 0; ; count++) {
+    const next = once && count > 0 ? undefined : expandOnce(m, expanded, env);
+    if (next === undefined) return m.values(expanded, bool(count > 0));
     expanded = next;
-    changed = true;
     m.tick(10);
-    if (once) break;
   }
-  return m.values(expanded, bool(changed));
-}
-
-function macroFunction(m: Machine, name: Value, env?: Value): Value {
-  const macro = macroFor(env, symbolOf(m, name));
-  if (macro === null) return NIL;
-  return nativeFunction(name, "form environment", (inner, whole: Value, environment: Value) =>
-    macro.expand(whole as Cons, environment as Opaque, inner),
-  );
 }
 
 // Variables of the language that belong to no part of the library.

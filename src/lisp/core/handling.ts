@@ -20,7 +20,6 @@ import {
   type Instance,
   itemsOf,
   LispClass,
-  listOf,
   type Opaque,
   type Value,
 } from "../values.ts";
@@ -36,8 +35,9 @@ export function defineHandling(): void {
         ? m.programError(`${m.show(binding)} is not a handler binding`)
         : { type, fn };
     });
+    const types = clauses.map(({ type }) => type);
     const functions = clauses.map(({ fn }) => fn);
-    return lisp`(%handler-bind '${types(clauses)} (list @${functions}) ${thunk(body)})`;
+    return lisp`(%handler-bind '${types} (list @${functions}) ${thunk(body)})`;
   });
   defineMacro("HANDLER-CASE", expandHandlerCase);
   defineMacro("IGNORE-ERRORS", (whole) => {
@@ -45,9 +45,6 @@ export function defineHandling(): void {
     return lisp`(handler-case (progn @${body}) (error (%condition) (values nil %condition)))`;
   });
 }
-
-const types = (clauses: readonly { readonly type: Value }[]): Value =>
-  listOf(clauses.map(({ type }) => type));
 
 function expandHandlerCase(whole: Cons, _: unknown, m: Machine): Value {
   const [expression = NIL, ...items] = itemsOf(whole.cdr);
@@ -128,28 +125,16 @@ export function reportCondition(m: Machine, thrown: unknown): Omit<ConditionRepo
     const types = condition.cls.precedence
       .map((cls) => cls.name.name)
       .filter((name) => name !== "T" && !name.startsWith("%"));
-    return {
-      type: types[0] ?? "CONDITION",
-      types,
-      message: messageOf(m, condition),
-      restarts,
-      backtrace,
-      value: condition,
-    };
+    const [type = "CONDITION"] = types;
+    return { type, types, message: messageOf(m, condition), restarts, backtrace, value: condition };
   }
-  if (known instanceof Ended) {
-    const type = known.kind === "INTERRUPT" ? "INTERRUPTED" : `${known.kind}-BUDGET-EXCEEDED`;
-    return {
-      type,
-      types: [type, "BUDGET-EXCEEDED", "STORAGE-CONDITION", "SERIOUS-CONDITION", "CONDITION"],
-      message: budgetTexts[known.kind],
-      restarts: [],
-      backtrace: [],
-      value: null,
-    };
-  }
-  throw known;
+  if (!(known instanceof Ended)) throw known;
+  const type = known.kind === "INTERRUPT" ? "INTERRUPTED" : `${known.kind}-BUDGET-EXCEEDED`;
+  const types = [type, "BUDGET-EXCEEDED", "STORAGE-CONDITION", "SERIOUS-CONDITION", "CONDITION"];
+  const message = budgetTexts[known.kind];
+  return { type, types, message, restarts: [], backtrace: [], value: null };
 }
+
 /** A value that contains itself is printed with labels. */
 function messageOf(m: Machine, condition: Instance): string {
   const mark = m.bindings.length;

@@ -12,14 +12,7 @@ import {
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { refuseLocked, symbolOf } from "../packages.ts";
-import {
-  type Expansion,
-  expandOnce,
-  expandPlace,
-  modifyForm,
-  sessionPlaces,
-  setfForm,
-} from "../places.ts";
+import { expandOnce, expandPlace, modifyForm, sessionPlaces, setfForm } from "../places.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { type Cons, itemsOf, listOf, type Opaque, type Value } from "../values.ts";
 import { progn } from "./macros.ts";
@@ -43,14 +36,21 @@ export function defineSetf(): void {
     pushed(m, whole, env, "ADJOIN", itemsOf(whole.cdr).slice(2)),
   );
   defineMacro("POP", expandPop);
-  defineFunction("%DEFINE-SETF-EXPANDER name expander", defineExpander);
-  defineValues("GET-SETF-EXPANSION place &optional environment", getExpansion);
+  defineFunction("%DEFINE-SETF-EXPANDER name expander", (m, name, expander: Fn) => {
+    refuseLocked(m, symbolOf(m, name), "define a place for");
+    sessionPlaces(m).set(symbolOf(m, name), expander);
+    return name;
+  });
+  defineValues("GET-SETF-EXPANSION place &optional environment", (m, place, env = NIL) => {
+    const { temps, stores, store, access } = expandPlace(m, place, env as Opaque);
+    const names = listOf(temps.map(([name]) => name));
+    const forms = listOf(temps.map(([, init]) => init));
+    return m.values(names, forms, listOf(stores), store, access);
+  });
   defineFunction("%MODIFY-PLACE place function arguments environment", (m, place, fn, args, env) =>
-    modifyForm(m, { place, args: itemsOf(args), env: env as Opaque }, (old, held) => [
-      fn,
-      old,
-      ...held,
-    ]),
+    modifyForm(m, { place, args: itemsOf(args), env: env as Opaque }, (old, held) =>
+      form([fn, old, ...held]),
+    ),
   );
 }
 
@@ -90,29 +90,7 @@ function pushed(m: Machine, whole: Cons, env: Opaque, adder: string, options: Va
 
 function expandPop(whole: Cons, env: Opaque, m: Machine): Value {
   const place = itemsOf(whole.cdr)[0] ?? m.programError("pop needs a place");
-  const expansion = expandPlace(m, place, env);
-  const { stores, store, access } = expansion;
-  return lisp`(let* (@${bound(expansion)} (%old ${access}) (${stores[0]} (cdr %old)))
-    ${store}
-    (car %old))`;
-}
-
-const bound = ({ temps }: Expansion): Value[] => temps.map(([name, init]) => form([name, init]));
-
-function defineExpander(m: Machine, name: Value, expander: Value): Value {
-  const sym = symbolOf(m, name);
-  refuseLocked(m, sym, "define a place for");
-  sessionPlaces(m).set(sym, expander as Fn);
-  return name;
-}
-
-function getExpansion(m: Machine, place: Value, env?: Value): Value {
-  const { temps, stores, store, access } = expandPlace(m, place, (env ?? NIL) as Opaque);
-  return m.values(
-    listOf(temps.map(([name]) => name)),
-    listOf(temps.map(([, init]) => init)),
-    listOf(stores),
-    store,
-    access,
-  );
+  const { temps, stores, store, access } = expandPlace(m, place, env);
+  const bound = temps.map(([name, init]) => [name, init]);
+  return lisp`(let* (@${bound} (%old ${access}) (${stores[0]} (cdr %old))) ${store} (car %old))`;
 }

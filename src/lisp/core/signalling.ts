@@ -1,14 +1,7 @@
 // signal, error, cerror, warn, and making the conditions they take; restarts.
 import { keepWarning, write } from "../budgets.ts";
 import { classNamed, designatedClass } from "../classes.ts";
-import {
-  conditionSlot,
-  isCondition,
-  makeCondition,
-  reportOf,
-  signalCondition,
-  slotName,
-} from "../conditions.ts";
+import { conditionSlot, isCondition, reportOf, signalCondition, slotName } from "../conditions.ts";
 import { defineFunction, defineValues, named } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -50,7 +43,18 @@ export function defineSignalling(): void {
   defineFunction("ERROR datum &rest arguments", (m, datum, args) =>
     m.raise(designated(m, datum, args, "SIMPLE-ERROR")),
   );
-  defineFunction("CERROR continue-format-control datum &rest arguments", cerror);
+  defineFunction(
+    "CERROR continue-format-control datum &rest arguments",
+    (m, control, datum, args) => {
+      const condition = designated(m, datum, args, "SIMPLE-ERROR");
+      const report = (inner: Machine) => inner.formatted(control, inner.list(args));
+      return transferOut(m, (leave) =>
+        withRestarts(m, [{ name: named("CONTINUE"), report, invoke: () => leave(NIL) }], () =>
+          m.raise(condition),
+        ),
+      );
+    },
+  );
   defineFunction("WARN datum &rest arguments", (m, datum, args) => {
     if (isCondition(datum) && args.length > 0) return m.typeError(m.list(args), "NULL");
     return warn(m, designated(m, datum, args, "SIMPLE-WARNING"));
@@ -71,8 +75,19 @@ export function defineSignalling(): void {
     }
     return m.raise(condition);
   });
-  defineFunction("%ASSERT-FAILED form datum arguments", assertFailed);
-  defineFunction("%CHECK-FAILED place datum type text", checkFailed);
+  defineFunction("%ASSERT-FAILED form datum arguments", (m, test, given, args) => {
+    const [datum = NIL, ...more] =
+      given === NIL ? [m.string("The assertion ~s failed."), test] : [given, ...itemsOf(args)];
+    const condition = designated(m, datum, more, "SIMPLE-ERROR");
+    return offering(m, "CONTINUE", "Try the assertion again.", () => m.raise(condition));
+  });
+  defineFunction("%CHECK-FAILED place datum type text", (m, place, datum, type, text) => {
+    const expected = text instanceof Str ? text.toString() : `of type ${m.show(type)}`;
+    const texts = [m.show(place), m.show(datum), expected].map((one) => m.string(one));
+    return offering(m, "STORE-VALUE", `Give ${m.show(place)} a new value.`, () =>
+      m.typeError(datum, type, "The value of ~a is ~a, which is not ~a.", ...texts),
+    );
+  });
   for (const [reader, slot] of readers)
     defineFunction(`${reader} condition`, (m, condition) => readSlot(m, condition, slot));
   defineFunction("SIMPLE-CONDITION-FORMAT-ARGUMENTS condition", (m, condition) =>
@@ -138,16 +153,6 @@ function conditionOf(m: Machine, type: Value, initargs: readonly Value[]): Insta
   return made;
 }
 
-function cerror(m: Machine, control: Value, datum: Value, args: Value[]): Value {
-  const condition = designated(m, datum, args, "SIMPLE-ERROR");
-  const report = (inner: Machine) => inner.formatted(control, inner.list(args));
-  return transferOut(m, (leave) =>
-    withRestarts(m, [{ name: named("CONTINUE"), report, invoke: () => leave(NIL) }], () =>
-      m.raise(condition),
-    ),
-  );
-}
-
 export function warn(m: Machine, condition: Instance): Value {
   if (!isCondition(condition, "WARNING")) return m.typeError(condition, "WARNING");
   return offering(m, "MUFFLE-WARNING", "Skip the warning.", () => {
@@ -166,31 +171,19 @@ function writeWarning(m: Machine, condition: Instance): void {
   write(m, stream, `${stream.column > 0 ? "\n" : ""}${kind}: ${reportOf(m, condition)}\n`);
 }
 
-function assertFailed(m: Machine, test: Value, datum: Value, args: Value): Value {
-  const condition =
-    datum === NIL
-      ? makeCondition("SIMPLE-ERROR", {
-          "FORMAT-CONTROL": m.string("The assertion ~s failed."),
-          "FORMAT-ARGUMENTS": m.list([test]),
-        })
-      : designated(m, datum, itemsOf(args), "SIMPLE-ERROR");
-  return offering(m, "CONTINUE", "Try the assertion again.", () => m.raise(condition));
-}
-
-function checkFailed(m: Machine, place: Value, datum: Value, type: Value, text: Value): Value {
-  const expected = text instanceof Str ? text.toString() : `of type ${m.show(type)}`;
-  const texts = [m.show(place), m.show(datum), expected].map((text) => m.string(text));
-  return offering(m, "STORE-VALUE", `Give ${m.show(place)} a new value.`, () =>
-    m.typeError(datum, type, "The value of ~a is ~a, which is not ~a.", ...texts),
-  );
-}
-
 // restart-case, restart-bind, and finding and invoking restarts.
 
 export function defineRestarting(): void {
   defineValues("%RESTART-CASE specs thunk", restartCase);
-  defineValues("%RESTART-BIND specs thunk", restartBind);
-  defineValues("%WITH-CONDITION-RESTARTS condition restarts thunk", withConditionRestarts);
+  defineValues("%RESTART-BIND specs thunk", (m, specs, body: Fn) => {
+    const restarts = itemsOf(specs).map((spec) => specOf(m, spec, (fn, args) => m.apply(fn, args)));
+    return withRestarts(m, restarts, () => m.call0(body));
+  });
+  defineValues("%WITH-CONDITION-RESTARTS condition restarts thunk", (m, ...args) => {
+    const [condition, restarts, body] = args;
+    const all = itemsOf(restarts).map((restart) => restartIn(m, restart));
+    return associate(m, all, condition, body as Fn);
+  });
   defineValues("%ASSOCIATE count condition thunk", (m, count: number, condition, body: Fn) => {
     const innermost: Restart[] = [];
     for (let at = m.restarts; at !== null && innermost.length < count; at = at.outer)
@@ -206,35 +199,31 @@ export function defineRestarting(): void {
   );
   defineFunction("RESTART-NAME restart", (m, restart) => restartIn(m, restart).name);
   defineValues("INVOKE-RESTART restart &rest arguments", (m, restart, args) =>
-    invoke(m, restart, args),
+    found(m, restart).invoke(m, args),
   );
-  defineValues("INVOKE-RESTART-INTERACTIVELY restart", (m, restart) =>
-    invoke(m, restart, found(m, restart).interactive?.(m) ?? []),
-  );
+  defineValues("INVOKE-RESTART-INTERACTIVELY restart", (m, designator) => {
+    const restart = found(m, designator);
+    return restart.invoke(m, restart.interactive?.(m) ?? []);
+  });
 }
 
 function specOf(m: Machine, spec: Value, invokeIt: (fn: Fn, args: Value[]) => Value): RestartSpec {
-  const [name, fn, report = NIL, interactive = NIL, test = NIL] = itemsOf(spec) as [
-    Sym,
-    Value,
-    Value,
-    Value,
-    Value,
-  ];
-  const callee = m.fn(fn);
+  const [name, fn, report, interactive, test] = itemsOf(spec) as [Sym, ...Value[]];
+  const callee = m.fn(fn as Value);
+  const ifGiven = <Part>(part: Value | undefined, make: (part: Value) => Part): Part | null =>
+    part === undefined || part === NIL ? null : make(part);
   return {
     name,
     invoke: (_, args) => invokeIt(callee, args),
-    report:
-      report === NIL
-        ? null
-        : (inner) => (report instanceof Str ? report.toString() : written(inner, report)),
-    interactive:
-      interactive === NIL ? null : (inner) => itemsOf(inner.call0(inner.fn(interactive))),
-    test:
-      test === NIL
-        ? null
-        : (inner, condition) => inner.call1(inner.fn(test), condition ?? NIL) !== NIL,
+    report: ifGiven(
+      report,
+      (by) => (inner) => (by instanceof Str ? by.toString() : written(inner, by)),
+    ),
+    interactive: ifGiven(interactive, (by) => (inner) => itemsOf(inner.call0(inner.fn(by)))),
+    test: ifGiven(
+      test,
+      (by) => (inner, condition) => inner.call1(inner.fn(by), condition ?? NIL) !== NIL,
+    ),
   };
 }
 
@@ -244,41 +233,22 @@ function written(m: Machine, report: Value): string {
   return stream.gathered;
 }
 
-interface Invoked {
-  fn: Fn | null;
-  args: Value[];
-}
-
-/** Restarts that first exit to `target` and then run their function. */
-function leavingRestarts(m: Machine, specs: Value, target: Invoked): RestartSpec[] {
+/** Its restarts first exit to here and then run their function. */
+function restartCase(m: Machine, specs: Value, body: Fn): Value {
+  const target: { run: () => Value } = { run: () => NIL };
   const leave = (fn: Fn, args: Value[]): never => {
-    target.fn = fn;
-    target.args = args;
+    target.run = () => m.apply(fn, args);
     throw new Transfer(target, NIL, null);
   };
-  return itemsOf(specs).map((spec) => specOf(m, spec, leave));
-}
-
-function restartCase(m: Machine, specs: Value, body: Fn): Value {
-  const target: Invoked = { fn: null, args: [] };
+  const restarts = itemsOf(specs).map((spec) => specOf(m, spec, leave));
   const state = dynamicState(m);
   try {
-    return withRestarts(m, leavingRestarts(m, specs, target), () => m.call0(body));
+    return withRestarts(m, restarts, () => m.call0(body));
   } catch (thrown) {
     if (!(thrown instanceof Transfer) || thrown.target !== target) throw thrown;
     restoreState(m, state);
-    return m.apply(target.fn as Fn, target.args);
+    return target.run();
   }
-}
-
-function restartBind(m: Machine, specs: Value, body: Fn): Value {
-  const restarts = itemsOf(specs).map((spec) => specOf(m, spec, (fn, args) => m.apply(fn, args)));
-  return withRestarts(m, restarts, () => m.call0(body));
-}
-
-function withConditionRestarts(m: Machine, condition: Value, restarts: Value, body: Fn): Value {
-  const all = itemsOf(restarts).map((restart) => restartIn(m, restart));
-  return associate(m, all, condition, body);
 }
 
 function associate(m: Machine, restarts: readonly Restart[], condition: Value, body: Fn): Value {
@@ -301,13 +271,9 @@ function restartIn(m: Machine, value: Value): Restart {
   return m.typeError(value, "RESTART");
 }
 
-function found(m: Machine, designated: Value): Restart {
+function found(m: Machine, designator: Value): Restart {
   return (
-    findRestart(m, designated, null) ??
-    m.error("CONTROL-ERROR", { TEXT: `no restart ${m.show(designated)} is active` })
+    findRestart(m, designator, null) ??
+    m.error("CONTROL-ERROR", { TEXT: `no restart ${m.show(designator)} is active` })
   );
-}
-
-function invoke(m: Machine, designated: Value, args: Value[]): Value {
-  return found(m, designated).invoke(m, args);
 }

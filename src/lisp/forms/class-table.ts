@@ -20,11 +20,8 @@ export interface ClassDefinition {
 
 export function registerClass(m: Machine, cls: LispClass): void {
   m.classes.set(cls.name, cls);
-  noteDefinition(
-    m,
-    cls.kind === "structure" || cls.kind === "condition" ? cls.kind : "class",
-    cls.name,
-  );
+  const isClass = cls.kind === "standard" || cls.kind === "built-in";
+  noteDefinition(m, isClass ? "class" : cls.kind, cls.name);
   forgetDispatch(m);
 }
 
@@ -33,11 +30,7 @@ export function defineClass(m: Machine, definition: ClassDefinition): LispClass 
   made.notes.set("definition", definition);
   made.documentation = definition.documentation;
   finalise(m, made, definition);
-  replace(m, m.classes.get(definition.name), made);
-  return made;
-}
-
-function replace(m: Machine, old: LispClass | undefined, made: LispClass): void {
+  const old = m.classes.get(definition.name);
   registerClass(m, made);
   if (old !== undefined) {
     old.notes.set("successor", made);
@@ -46,9 +39,10 @@ function replace(m: Machine, old: LispClass | undefined, made: LispClass): void 
     old.precedence = [old, ...made.precedence];
   }
   for (const below of [...m.classes.values()]) {
-    const definition = definitionOf(below);
-    if (below !== made && definition?.supers.includes(made.name)) defineClass(m, definition);
+    const other = definitionOf(below);
+    if (below !== made && other?.supers.includes(made.name)) defineClass(m, other);
   }
+  return made;
 }
 
 const definitionOf = (cls: LispClass): ClassDefinition | undefined =>
@@ -150,17 +144,15 @@ function latestSubclassed(
 
 // Conditions of CLOS without a name in the standard.
 
-const failures: readonly [name: string, above: string][] = [
-  ["%NO-METHOD", "ERROR"],
-  ["%MISSING-SLOT", "CELL-ERROR"],
-  ["%MISSING-CLASS", "CELL-ERROR"],
-];
-
 export function defineFailures(): void {
-  for (const [name, above] of failures) {
-    sharedClass(name, "condition", [above], [plainSlot(slotName("TEXT"), keyword("TEXT"))]).report =
-      (_, condition) => String(conditionSlot(condition, "TEXT"));
-  }
+  const text = plainSlot(slotName("TEXT"), keyword("TEXT"));
+  for (const [name, above] of [
+    ["%NO-METHOD", "ERROR"],
+    ["%MISSING-SLOT", "CELL-ERROR"],
+    ["%MISSING-CLASS", "CELL-ERROR"],
+  ] as const)
+    sharedClass(name, "condition", [above], [text]).report = (_, condition) =>
+      String(conditionSlot(condition, "TEXT"));
 }
 
 export function missingClass(m: Machine, name: Value): never {

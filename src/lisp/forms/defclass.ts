@@ -26,11 +26,10 @@ export function defineClassForms(): void {
     "%DEFINE-CLASS name supers slots default-initargs documentation",
     (m, name: Sym, supers, slots, defaults, documentation) => {
       refuseLocked(m, name, "define");
-      const described = itemsOf(slots).map(itemsOf);
       const cls = defineClass(m, {
         name,
         supers: itemsOf(supers) as Sym[],
-        slots: described.map((slot) => slotOf(slot)),
+        slots: itemsOf(slots).map(itemsOf).map(slotOf),
         defaultInitargs: initargsOf(defaults),
         documentation: documentation instanceof Str ? documentation.toString() : null,
       });
@@ -121,18 +120,18 @@ export function expandSlot(m: Machine, slot: Value): Value {
   for (const [key] of given)
     if (!(key instanceof Sym) || !slotOptions.has(key.name))
       m.programError(`a DEFCLASS slot does not support the option ${m.show(key)}`);
-  const all = (key: string): Value[] =>
-    given.flatMap(([option, value]) => (isKeyword(option, key) ? [value] : []));
+  const all = (name: string): Value[] =>
+    given.flatMap(([option, value]) => (isKeyword(option, name) ? [value] : []));
   const [initform] = all("INITFORM");
-  const readers = [...all("READER"), ...all("ACCESSOR")];
-  const writers = [
-    ...all("WRITER"),
-    ...all("ACCESSOR").map((accessor) => list(named("SETF"), accessor)),
-  ];
+  const accessors = all("ACCESSOR");
+  const readers = [...all("READER"), ...accessors];
+  const writers = [...all("WRITER"), ...accessors.map((one) => list(named("SETF"), one))];
   const init = initform === undefined ? NIL : initFunction(initform);
-  const [[allocation], [type = T], [documentation]] = ["ALLOCATION", "TYPE", "DOCUMENTATION"].map(
-    all,
-  ) as [Value[], Value[], Value[]];
+  const [[allocation], [type = T], [documentation]] = [
+    all("ALLOCATION"),
+    all("TYPE"),
+    all("DOCUMENTATION"),
+  ];
   return lisp`(list '${name} '${all("INITARG")} ${init} '${allocation} '${readers} '${writers} '${type} '${documentation})`;
 }
 
@@ -152,21 +151,12 @@ export function addAccessors(m: Machine, cls: Sym, slots: Value): void {
   }
 }
 
-export function slotOf([
-  name,
-  initargs = NIL,
-  init = NIL,
-  allocation,
-  ,
-  ,
-  type = T,
-  documentation,
-]: Value[]): Slot {
-  const initial = initOf(init);
+export function slotOf(described: readonly Value[]): Slot {
+  const [name, initargs = NIL, init = NIL, allocation, , , type = T, documentation] = described;
   return {
     name: name as Sym,
     initargs: itemsOf(initargs) as Sym[],
-    init: initial,
+    init: initOf(init),
     shared: isKeyword(allocation, "CLASS") ? { value: undefined } : null,
     type,
     documentation: documentation instanceof Str ? documentation.toString() : null,
@@ -196,15 +186,12 @@ function addReader(m: Machine, reader: Value, cls: Sym, slot: Sym): void {
     }
     return value;
   };
-  const fn = nativeFunction(reader, "object", read, { values: true });
-  addAccessor(m, reader, [cls], fn);
+  addAccessor(m, reader, [cls], nativeFunction(reader, "object", read, { values: true }));
 }
 
 function addWriter(m: Machine, writer: Value, cls: Sym, slot: Sym): void {
-  const fn = nativeFunction(writer, "value object", (mm: Machine, value: Value, object: Value) =>
-    setSlotValue(mm, object, slot, value),
-  );
-  addAccessor(m, writer, [T, cls], fn);
+  const write = (mm: Machine, value: Value, object: Value) => setSlotValue(mm, object, slot, value);
+  addAccessor(m, writer, [T, cls], nativeFunction(writer, "value object", write));
 }
 
 function addAccessor(m: Machine, name: Value, classes: readonly Sym[], fn: Fn): void {

@@ -4,9 +4,9 @@ import { defineFunction, defineSetter, defineValues, named } from "../define.ts"
 import type { Machine } from "../machine.ts";
 import { bool, NIL, Sym, T } from "../symbol.ts";
 import {
-  Cons,
   findKeyword,
   Instance,
+  itemsOf,
   type LispClass,
   type Slot,
   unknownKeyword,
@@ -50,7 +50,12 @@ export function defineInstances(): void {
   defineStandardGeneric("INITIALIZE-INSTANCE object &rest initargs", (m, object, initargs) =>
     share(m, object, T, initargs),
   );
-  defineStandardGeneric("REINITIALIZE-INSTANCE object &rest initargs", reinitialize);
+  defineStandardGeneric("REINITIALIZE-INSTANCE object &rest initargs", (m, object, initargs) => {
+    if (!(object instanceof Instance)) return m.typeError(object, "STANDARD-OBJECT");
+    update(m, object);
+    refuseUnknown(m, object, initargs, [reinitializeInstance, sharedInitialize]);
+    return share(m, object, NIL, initargs);
+  });
   defineStandardGeneric(
     "UPDATE-INSTANCE-FOR-DIFFERENT-CLASS previous current &rest initargs",
     (m, previous: Instance, current: Instance, initargs) => {
@@ -134,19 +139,10 @@ function isTakenBy(m: Machine, name: Sym, object: Instance, key: Sym): boolean {
   const generic = findGeneric(m, name);
   if (generic === undefined) return false;
   const first = name === makeInstance || name === allocateInstance ? object.cls : object;
-  const methods = applicableMethods(generic, [first, T]).filter(
-    ({ handle }) => handle.content !== null,
+  return applicableMethods(generic, [first, T]).some(
+    ({ handle, shape: { keys, allowOthers } }) =>
+      handle.content !== null && keys !== null && (allowOthers || keys.includes(key)),
   );
-  return methods.some(
-    ({ shape }) => shape.keys?.includes(key) || (shape.keys !== null && shape.allowOthers),
-  );
-}
-
-function reinitialize(m: Machine, object: Value, initargs: Value[]): Value {
-  if (!(object instanceof Instance)) return m.typeError(object, "STANDARD-OBJECT");
-  update(m, object);
-  refuseUnknown(m, object, initargs, [reinitializeInstance, sharedInitialize]);
-  return share(m, object, NIL, initargs);
 }
 
 /** Runs `shared-initialize`: the session's methods if there are any, else the native directly. */
@@ -185,11 +181,7 @@ function initargOf({ initargs: keys }: Slot, initargs: readonly Value[]): Value 
   return undefined;
 }
 
-function isListed(names: Value, name: Sym): boolean {
-  if (names === T) return true;
-  for (let at = names; at instanceof Cons; at = at.cdr) if (at.car === name) return true;
-  return false;
-}
+const isListed = (names: Value, name: Sym): boolean => names === T || itemsOf(names).includes(name);
 
 const read = (object: Instance, slot: Slot, index: number): Value | undefined =>
   slot.shared === null ? object.slots[index] : slot.shared.value;
@@ -216,19 +208,15 @@ function changeClass(m: Machine, object: Value, cls: LispClass, initargs: Value[
 function update(m: Machine, object: Instance): boolean {
   const latest = latestOf(object.cls);
   if (latest === object.cls) return false;
-  const { slots, values } = { slots: object.cls.slots, values: object.slots };
+  const { cls, slots: values } = object;
   const added = m.list(moveTo(object, latest));
-  const gone = slots.flatMap(({ name, shared }, index) =>
+  const gone = cls.slots.flatMap(({ name, shared }, index) =>
     shared !== null || latest.slotIndex.has(name) ? [] : [{ name, value: values[index] }],
   );
+  const names = m.list(gone.map(({ name }) => name));
+  const plist = gone.flatMap(({ name, value }) => (value === undefined ? [] : [name, value]));
   if (!isExtended(m, updateRedefined)) share(m, object, added, []);
-  else
-    m.apply(m.fn(updateRedefined), [
-      object,
-      added,
-      m.list(gone.map(({ name }) => name)),
-      m.list(gone.flatMap(({ name, value }) => (value === undefined ? [] : [name, value]))),
-    ]);
+  else m.apply(m.fn(updateRedefined), [object, added, names, m.list(plist)]);
   return true;
 }
 
@@ -241,16 +229,14 @@ export function defineSlots(): void {
   );
   defineFunction("SLOT-BOUNDP object slot-name", (m, object, name: Sym) => {
     const found = placeOf(m, object, name);
-    return bool(
-      found === undefined
-        ? slotMissing(m, object, name, "SLOT-BOUNDP") !== NIL
-        : readPlace(found) !== undefined,
-    );
+    return found === undefined
+      ? bool(slotMissing(m, object, name, "SLOT-BOUNDP") !== NIL)
+      : bool(read(...found) !== undefined);
   });
   defineFunction("SLOT-MAKUNBOUND object slot-name", (m, object, name: Sym) => {
     const found = placeOf(m, object, name);
     if (found === undefined) slotMissing(m, object, name, "SLOT-MAKUNBOUND");
-    else writePlace(found, undefined);
+    else write(...found, undefined);
     return object;
   });
   defineFunction("SLOT-EXISTS-P object slot-name", (m, object, name: Sym) =>
@@ -269,23 +255,14 @@ export function defineSlots(): void {
   );
 }
 
-interface Place {
-  readonly object: Instance;
-  readonly slot: Slot;
-  readonly index: number;
-}
+type Place = readonly [object: Instance, slot: Slot, index: number];
 
 function placeOf(m: Machine, object: Value, name: Sym): Place | undefined {
   if (!(object instanceof Instance)) return undefined;
   const index = object.cls.slotIndex.get(name);
-  if (index !== undefined) return { object, index, slot: object.cls.slots[index] as Slot };
+  if (index !== undefined) return [object, object.cls.slots[index] as Slot, index];
   return update(m, object) ? placeOf(m, object, name) : undefined;
 }
-
-const readPlace = ({ object, slot, index }: Place): Value | undefined => read(object, slot, index);
-
-const writePlace = ({ object, slot, index }: Place, value: Value | undefined): void =>
-  write(object, slot, index, value);
 
 export function slotValue(m: Machine, object: Value, name: Sym): Value {
   m.mv = null;
@@ -297,7 +274,7 @@ export function slotValue(m: Machine, object: Value, name: Sym): Value {
   const found = placeOf(m, object, name);
   if (found === undefined) return slotMissing(m, object, name, "SLOT-VALUE");
   const value =
-    readPlace(found) ?? m.apply(m.fn(named("SLOT-UNBOUND")), [found.object.cls, object, name]);
+    read(...found) ?? m.apply(m.fn(named("SLOT-UNBOUND")), [found[0].cls, object, name]);
   m.mv = null;
   return value;
 }
@@ -305,7 +282,7 @@ export function slotValue(m: Machine, object: Value, name: Sym): Value {
 export function setSlotValue(m: Machine, object: Value, name: Sym, value: Value): Value {
   const found = placeOf(m, object, name);
   if (found === undefined) slotMissing(m, object, name, "SETF", value);
-  else writePlace(found, value);
+  else write(found[0], found[1], found[2], value);
   return value;
 }
 
