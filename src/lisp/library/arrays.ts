@@ -44,7 +44,7 @@ interface Wanted {
 function makeArray(
   m: Machine,
   { dims, elementType, element, contents, adjustable, fill }: Wanted,
-): Value {
+): LispArray {
   const kind = kindOf(m, elementType);
   const size = dims.reduce((product, dim) => product * dim, 1);
   m.alloc(kind === "CHARACTER" ? (size >> 3) + 1 : size + 1);
@@ -75,7 +75,7 @@ function displaced(
   { dims, elementType, fill }: Wanted,
   shown: Value,
   start: Value = 0,
-): Value {
+): LispArray {
   const size = dims.reduce((product, dim) => product * dim, 1);
   const target = arrayOf(m, shown);
   const offset = start as number;
@@ -94,7 +94,7 @@ function displaced(
           ),
         );
   if (made instanceof Vec) {
-    made.elementType = target instanceof Str ? cl("CHARACTER") : target.elementType;
+    made.elementType = elementTypeOf(target);
     if (dims.length !== 1) made.dims = [...dims];
   }
   made.adjustable = true;
@@ -160,32 +160,30 @@ export function sizeOf(array: LispArray): number {
 }
 
 function defineAccess(): void {
-  defineFunction("AREF array &rest subscripts", (m, array, subscripts) =>
-    getAt(m, array, placeOf(m, array, subscripts)),
-  );
-  defineSetter("AREF value array &rest subscripts", (m, value, array, subscripts) =>
-    setAt(m, array, placeOf(m, array, subscripts), value),
-  );
-  for (const name of ["BIT", "SBIT"]) {
+  const whole = (_: Machine, array: Value): Value => array;
+  for (const [name, check] of [
+    ["AREF", whole],
+    ["BIT", bits],
+    ["SBIT", bits],
+  ] as const) {
     defineFunction(`${name} array &rest subscripts`, (m, array, subscripts) =>
-      getAt(m, bits(m, array), placeOf(m, array, subscripts)),
+      getAt(m, check(m, array), placeOf(m, array, subscripts)),
     );
     defineSetter(`${name} value array &rest subscripts`, (m, value, array, subscripts) =>
-      setAt(m, bits(m, array), placeOf(m, array, subscripts), value),
+      setAt(m, check(m, array), placeOf(m, array, subscripts), value),
     );
   }
-  defineFunction("SVREF vector index", (m, vector, index) =>
-    getAt(m, simple(m, vector), placeOf(m, vector, [index])),
-  );
-  defineSetter("SVREF value vector index", (m, value, vector, index) =>
-    setAt(m, simple(m, vector), placeOf(m, vector, [index]), value),
-  );
-  defineFunction("ROW-MAJOR-AREF array index", (m, array, index) =>
-    getAt(m, array, rowMajor(m, array, index)),
-  );
-  defineSetter("ROW-MAJOR-AREF value array index", (m, value, array, index) =>
-    setAt(m, array, rowMajor(m, array, index), value),
-  );
+  for (const [name, check] of [
+    ["SVREF", simple],
+    ["ROW-MAJOR-AREF", whole],
+  ] as const) {
+    defineFunction(`${name} array index`, (m, array, index) =>
+      getAt(m, check(m, array), rowMajor(m, array, index)),
+    );
+    defineSetter(`${name} value array index`, (m, value, array, index) =>
+      setAt(m, check(m, array), rowMajor(m, array, index), value),
+    );
+  }
 }
 
 function bits(m: Machine, array: Value): Value {
@@ -218,36 +216,30 @@ export function setAt(m: Machine, array: Value, place: number, value: Value): Va
 
 function placeOf(m: Machine, array: Value, subscripts: readonly Value[]): number {
   const dims = shapeOf(arrayOf(m, array));
-  if (subscripts.length !== dims.length)
-    return m.fail(
-      `${subscripts.length} subscripts for an array of rank ${dims.length}: ${m.show(array)}`,
-    );
+  checkRank(m, dims, subscripts);
   let place = 0;
   for (let at = 0; at < dims.length; at += 1) {
     const dim = dims[at] as number;
     const index = subscripts[at] as Value;
     if (typeof index !== "number") return m.typeError(index, "INTEGER");
-    if (index < 0 || index >= dim)
-      return badIndex(
-        m,
-        index,
-        `the index ${index} is out of bounds for axis ${at} of ${m.show(array)}, whose length is ${dim}`,
-        dim,
-      );
+    if (index < 0 || index >= dim) {
+      const text = `the index ${index} is out of bounds for axis ${at} of ${m.show(array)}`;
+      return badIndex(m, index, `${text}, whose length is ${dim}`, dim);
+    }
     place = place * dim + index;
   }
   return place;
 }
 
+function checkRank(m: Machine, dims: readonly number[], { length }: readonly Value[]): void {
+  if (length !== dims.length) m.fail(`${length} subscripts for an array of rank ${dims.length}`);
+}
+
 function rowMajor(m: Machine, array: Value, index: Value): number {
   const size = sizeOf(arrayOf(m, array));
   if (typeof index === "number" && index >= 0 && index < size) return index;
-  return badIndex(
-    m,
-    index,
-    `the index ${m.show(index)} is out of bounds for ${m.show(array)}, whose size is ${size}`,
-    size,
-  );
+  const text = `the index ${m.show(index)} is out of bounds for ${m.show(array)}`;
+  return badIndex(m, index, `${text}, whose size is ${size}`, size);
 }
 
 function defineShape(): void {
@@ -259,10 +251,7 @@ function defineShape(): void {
     return dims[axis] ?? m.fail(`an array of rank ${dims.length} has no axis ${m.show(axis)}`);
   });
   defineFunction("ARRAY-TOTAL-SIZE array", (m, array) => sizeOf(arrayOf(m, array)));
-  defineFunction("ARRAY-ELEMENT-TYPE array", (m, array) => {
-    const found = arrayOf(m, array);
-    return found instanceof Str ? cl("CHARACTER") : found.elementType;
-  });
+  defineFunction("ARRAY-ELEMENT-TYPE array", (m, array) => elementTypeOf(arrayOf(m, array)));
   defineFunction("UPGRADED-ARRAY-ELEMENT-TYPE type &optional environment", (m, type) =>
     upgradedType(m, type),
   );
@@ -270,8 +259,7 @@ function defineShape(): void {
   defineFunction("ARRAY-HAS-FILL-POINTER-P array", (m, array) => bool(arrayOf(m, array).fill >= 0));
   defineFunction("ARRAY-IN-BOUNDS-P array &rest subscripts", (m, array, subscripts) => {
     const dims = shapeOf(arrayOf(m, array));
-    if (subscripts.length !== dims.length)
-      return m.fail(`${subscripts.length} subscripts for an array of rank ${dims.length}`);
+    checkRank(m, dims, subscripts);
     return bool(
       subscripts.every(
         (index, at) => typeof index === "number" && index >= 0 && index < (dims[at] as number),
@@ -293,27 +281,27 @@ function defineAdjusting(): void {
     (m, array, dimensions, _type, element, contents, fill, target, offset) => {
       const old = arrayOf(m, array);
       const dims = dimensionsOf(m, dimensions);
-      if (dims.length !== shapeOf(old).length)
-        return m.fail(
-          `an array of rank ${shapeOf(old).length} cannot get ${dims.length} dimensions`,
-        );
-      const elementType = old instanceof Str ? cl("CHARACTER") : old.elementType;
+      const { length: rank } = shapeOf(old);
+      if (dims.length !== rank)
+        return m.fail(`an array of rank ${rank} cannot get ${dims.length} dimensions`);
+      const elementType = elementTypeOf(old);
       const { adjustable } = old;
       const wanted = { dims, elementType, element, contents, adjustable, fill: undefined };
-      const isDisplaced = isTrue(target);
-      const made = (
-        isDisplaced ? displaced(m, wanted, target as Value, offset) : makeArray(m, wanted)
-      ) as LispArray;
-      if (contents === undefined && !isDisplaced) copyCommon(m, old, made);
-      made.fill = isTrue(fill) ? fillOf(m, fill as Value, sizeOf(made)) : old.fill;
-      if (made.fill > sizeOf(made))
-        return m.fail(
-          `the fill pointer ${made.fill} does not fit an array of size ${sizeOf(made)}`,
-        );
+      const made = isTrue(target)
+        ? displaced(m, wanted, target as Value, offset)
+        : makeArray(m, wanted);
+      if (contents === undefined && !isTrue(target)) copyCommon(m, old, made);
+      const size = sizeOf(made);
+      made.fill = isTrue(fill) ? fillOf(m, fill as Value, size) : old.fill;
+      if (made.fill > size)
+        return m.fail(`the fill pointer ${made.fill} does not fit an array of size ${size}`);
       return old.adjustable ? become(old, made) : made;
     },
   );
 }
+
+const elementTypeOf = (array: LispArray): Sym =>
+  array instanceof Str ? cl("CHARACTER") : array.elementType;
 
 /** Elements whose subscripts exist in both arrays stay where they were. */
 function copyCommon(m: Machine, from: LispArray, to: LispArray): void {

@@ -106,25 +106,19 @@ function changed(
 }
 
 function defineTrimming(): void {
-  const sides: readonly [string, boolean, boolean][] = [
-    ["STRING-TRIM", true, true],
-    ["STRING-LEFT-TRIM", true, false],
-    ["STRING-RIGHT-TRIM", false, true],
-  ];
-  for (const [name, left, right] of sides) {
-    defineFunction(`${name} character-bag string`, (m, bag, value) => {
+  for (const side of ["", "-LEFT", "-RIGHT"])
+    defineFunction(`STRING${side}-TRIM character-bag string`, (m, bag, value) => {
       const codes = new Set(elements(m, bag).map((item) => codeOf(m, item)));
       const string = designated(m, value);
       let [start, end] = [0, string.length];
-      if (left) while (start < end && codes.has(string.codeAt(start))) start += 1;
-      if (right) while (end > start && codes.has(string.codeAt(end - 1))) end -= 1;
+      if (side !== "-RIGHT") while (start < end && codes.has(string.codeAt(start))) start += 1;
+      if (side !== "-LEFT") while (end > start && codes.has(string.codeAt(end - 1))) end -= 1;
       m.tick(string.length >> 2);
       return m.string(sliceText(string, start, end));
     });
-  }
 }
 
-/** The accepted orders (equal, less, greater). Returns the index of the first difference; T or NIL for equality. */
+/** The accepted orders: of characters by sign or by word, which ignores their case. */
 const comparisons: readonly [string, string, (order: number) => boolean][] = [
   ["=", "EQUAL", (order) => order === 0],
   ["/=", "NOT-EQUAL", (order) => order !== 0],
@@ -134,16 +128,21 @@ const comparisons: readonly [string, string, (order: number) => boolean][] = [
   [">=", "NOT-LESSP", (order) => order >= 0],
 ];
 
+type Fold = (code: number) => number;
+
 function defineComparison(): void {
   for (const [sign, word, holds] of comparisons) {
-    define(`STRING${sign}`, (code) => code, holds, sign === "=");
-    define(`STRING-${word}`, lowerCode, holds, sign === "=");
+    const same: Fold = (code) => code;
+    for (const [ending, fold] of [[sign, same] as const, [`-${word}`, lowerCode] as const]) {
+      compareStrings(`STRING${ending}`, fold, holds, sign === "=");
+      compareCharacters(`CHAR${ending}`, fold, holds, sign === "/=");
+    }
   }
 }
 
-function define(
+function compareStrings(
   name: string,
-  fold: (code: number) => number,
+  fold: Fold,
   holds: (order: number) => boolean,
   isEquality: boolean,
 ): void {
@@ -157,20 +156,32 @@ function define(
       if (isEquality && length1 !== length2) return NIL;
       const common = Math.min(length1, length2);
       m.tick(common >> 2);
-      let same = 0;
-      while (
-        same < common &&
-        fold(left.codeAt(span1.start + same)) === fold(right.codeAt(span2.start + same))
-      )
-        same += 1;
-      const order =
-        same < common
-          ? fold(left.codeAt(span1.start + same)) - fold(right.codeAt(span2.start + same))
-          : length1 - length2;
+      let [same, order] = [0, 0];
+      for (; same < common && order === 0; same += 1)
+        order = fold(left.codeAt(span1.start + same)) - fold(right.codeAt(span2.start + same));
+      if (order !== 0) same -= 1;
+      else order = length1 - length2;
       if (!holds(order)) return NIL;
       return isEquality ? T : span1.start + same;
     },
   );
+}
+
+/** No two characters may be equal if the order is that they differ. */
+function compareCharacters(
+  name: string,
+  fold: Fold,
+  holds: (order: number) => boolean,
+  areDistinct: boolean,
+): void {
+  defineFunction(`${name} char &rest more`, (m, first, more) => {
+    const [second] = more;
+    if (more.length === 1 && second !== undefined)
+      return bool(holds(fold(codeOf(m, first)) - fold(codeOf(m, second))));
+    const codes = [first, ...more].map((value) => fold(codeOf(m, value)));
+    if (areDistinct) return bool(new Set(codes).size === codes.length);
+    return bool(codes.every((code, at) => at === 0 || holds((codes[at - 1] as number) - code)));
+  });
 }
 
 const blank = new Set([9, 10, 12, 13, 32, 160]);
@@ -183,23 +194,22 @@ function defineParsing(): void {
       const span = spanOf(m, start, end, string.length, string);
       const base = radixOf(m, radix);
       m.tick(span.end - span.start);
-      let at = span.start;
-      while (at < span.end && blank.has(string.codeAt(at))) at += 1;
-      const sign =
-        at < span.end && (string.codeAt(at) === 45 || string.codeAt(at) === 43)
-          ? string.codeAt(at++)
-          : 43;
+      const skipBlank = (from: number): number => {
+        let at = from;
+        while (at < span.end && blank.has(string.codeAt(at))) at += 1;
+        return at;
+      };
+      let at = skipBlank(span.start);
+      const sign = at < span.end ? string.codeAt(at) : 0;
+      if (sign === 45 || sign === 43) at += 1;
       const first = at;
       while (at < span.end && digitWeight(string.codeAt(at), base) !== undefined) at += 1;
       m.checkBits((at - first) * Math.log2(base));
       const digits = sliceText(string, first, at).toUpperCase();
-      let rest = at;
-      while (rest < span.end && blank.has(string.codeAt(rest))) rest += 1;
-      const isClean = digits.length > 0 && rest === span.end;
-      if (!isClean && junkAllowed === NIL) {
-        return m.error("PARSE-ERROR", {
-          TEXT: `there is ${digits.length === 0 ? "no integer" : "junk after the integer"} in ${m.show(string)}`,
-        });
+      const rest = skipBlank(at);
+      if ((digits === "" || rest < span.end) && junkAllowed === NIL) {
+        const what = digits === "" ? "no integer" : "junk after the integer";
+        return m.error("PARSE-ERROR", { TEXT: `there is ${what} in ${m.show(string)}` });
       }
       if (digits === "") return m.values(NIL, at);
       const size = bigDigits(digits, base);
@@ -225,8 +235,7 @@ export function defineCharacters(): void {
     defineFunction(`${name} char`, (m, value) => bool(holds(codeOf(m, value))));
   defineFunction("CHAR-UPCASE char", (m, value) => char(upperCode(codeOf(m, value))));
   defineFunction("CHAR-DOWNCASE char", (m, value) => char(lowerCode(codeOf(m, value))));
-  defineFunction("CHAR-CODE char", (m, value) => codeOf(m, value));
-  defineFunction("CHAR-INT char", (m, value) => codeOf(m, value));
+  for (const name of ["CHAR-CODE", "CHAR-INT"]) defineFunction(`${name} char`, codeOf);
   defineFunction("CODE-CHAR code", (m, code) =>
     typeof code === "number" && code >= 0 && code < 0x110000
       ? char(code)
@@ -240,7 +249,10 @@ export function defineCharacters(): void {
     const code = characterNamed(textOf(m, name));
     return code === undefined ? NIL : char(code);
   });
-  defineFunction("CHARACTER character", (m, value) => character(m, value));
+  defineFunction(
+    "CHARACTER character",
+    (m, value) => findCharacter(value) ?? m.typeError(value, "CHARACTER"),
+  );
   defineFunction(
     "DIGIT-CHAR-P char &optional radix",
     (m, value, radix = 10) => digitWeight(codeOf(m, value), radixOf(m, radix)) ?? NIL,
@@ -251,46 +263,13 @@ export function defineCharacters(): void {
     const digit = sizeOf(m, weight);
     return digit < limit ? char(digit.toString(36).toUpperCase().charCodeAt(0)) : NIL;
   });
-  compareAs("CHAR", ["=", "/=", "<", ">", "<=", ">="], (code) => code);
-  compareAs(
-    "CHAR-",
-    ["EQUAL", "NOT-EQUAL", "LESSP", "GREATERP", "NOT-GREATERP", "NOT-LESSP"],
-    lowerCode,
-  );
-}
-
-const orders: readonly ((a: number, b: number) => boolean)[] = [
-  (a, b) => a === b,
-  (a, b) => a !== b,
-  (a, b) => a < b,
-  (a, b) => a > b,
-  (a, b) => a <= b,
-  (a, b) => a >= b,
-];
-
-function compareAs(prefix: string, names: readonly string[], fold: (code: number) => number): void {
-  names.forEach((name, index) => {
-    const holds = orders[index] as (a: number, b: number) => boolean;
-    defineFunction(`${prefix}${name} char &rest more`, (m, first, more) => {
-      const [second] = more;
-      if (more.length === 1 && second !== undefined)
-        return bool(holds(fold(codeOf(m, first)), fold(codeOf(m, second))));
-      const codes = [first, ...more].map((value) => fold(codeOf(m, value)));
-      if (index === 1) return bool(new Set(codes).size === codes.length);
-      return bool(codes.every((code, at) => at === 0 || holds(codes[at - 1] as number, code)));
-    });
-  });
 }
 
 export function codeOf(m: Machine, value: Value): number {
   return value instanceof Char ? value.code : m.typeError(value, "CHARACTER");
 }
 
-/** A character designator: a character, or a string or symbol of one character. */
-function character(m: Machine, value: Value): Char {
-  return findCharacter(value) ?? m.typeError(value, "CHARACTER");
-}
-
+/** By a character designator: a character, or a string or symbol of one character. */
 export function findCharacter(value: Value): Char | undefined {
   if (value instanceof Char) return value;
   const text = value instanceof Sym ? new Str(value.name) : value;
