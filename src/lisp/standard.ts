@@ -1,4 +1,5 @@
 // The standard library in the order of its definition, once per process.
+import { defineNumbers } from "./arithmetic.ts";
 import { defineClasses } from "./classes.ts";
 import { defineSpecialForms } from "./compile/special-forms.ts";
 import { defineConditions } from "./conditions.ts";
@@ -20,7 +21,7 @@ import { defineStructures } from "./forms/structure.ts";
 import { defineArrays } from "./library/arrays.ts";
 import { defineChance, defineHashTables, defineTime } from "./library/hash-tables.ts";
 import { defineAlists, defineLists, defineSets } from "./library/lists.ts";
-import { defineNumbers } from "./library/numbers.ts";
+
 import { definePrinting } from "./library/printing.ts";
 import {
   defineMapping,
