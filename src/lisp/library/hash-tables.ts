@@ -65,16 +65,22 @@ export function defineHashTables(): void {
     Math.max(14, tableOf(m, table).entries.size),
   );
   defineFunction("HASH-TABLE-TEST table", (m, table) => cl(tableOf(m, table).test));
-  defineFunction("HASH-TABLE-REHASH-SIZE table", (m, table) => {
-    tableOf(m, table);
-    return new Float(1.5);
-  });
-  defineFunction("HASH-TABLE-REHASH-THRESHOLD table", (m, table) => {
-    tableOf(m, table);
-    return new Float(1);
-  });
+  for (const [name, answer] of Object.entries({ SIZE: 1.5, THRESHOLD: 1 }))
+    defineFunction(`HASH-TABLE-REHASH-${name} table`, (m, table) => {
+      tableOf(m, table);
+      return new Float(answer);
+    });
   defineFunction("SXHASH object", (m, object) => hashOf(hashText(m, object)));
-  defineIterator();
+  // `(with-hash-table-iterator (next table) …)`: `(next)` returns T, key and value, at the end NIL.
+  defineFunction("%TABLE-ITERATOR table", (m, table) => {
+    const entries = entriesOf(m, table);
+    let at = 0;
+    const next = (inner: Machine) => {
+      const entry = entries[at++];
+      return entry === undefined ? inner.values(NIL) : inner.values(T, entry.key, entry.value);
+    };
+    return nativeFunction(cl("WITH-HASH-TABLE-ITERATOR"), "", next, { values: true });
+  });
 }
 
 /** A copy, because the program may change the table during the iteration. */
@@ -120,32 +126,11 @@ function testNamed(m: Machine, test: Value): TableTest {
   return m.fail(`${m.show(test)} is not a hash table test; use EQ, EQL, EQUAL or EQUALP`);
 }
 
-/** `(with-hash-table-iterator (next table) …)`: `(next)` returns T, key and value, at the end NIL. */
-function defineIterator(): void {
-  defineFunction("%TABLE-ITERATOR table", (m, table) => {
-    const entries = entriesOf(m, table);
-    let at = 0;
-    const next = (inner: Machine) => {
-      const entry = entries[at++];
-      return entry === undefined ? inner.values(NIL) : inner.values(T, entry.key, entry.value);
-    };
-    return nativeFunction(cl("WITH-HASH-TABLE-ITERATOR"), "", next, { values: true });
-  });
-}
-
 /** Equal objects print as equal texts, whatever the print variables are; circles are cut. */
 function hashText(m: Machine, object: Value): string {
   if (object instanceof Instance) return object.cls.name.name;
-  return styledText(m, object, {
-    ...currentStyle(true),
-    base: 10,
-    radix: false,
-    length: 8,
-    level: 4,
-    circle: false,
-    pretty: false,
-    readably: false,
-  });
+  const plain = { base: 10, radix: false, circle: false, pretty: false, readably: false };
+  return styledText(m, object, { ...currentStyle(true), ...plain, length: 8, level: 4 });
 }
 
 /** FNV-1a over the printed text. */
@@ -164,12 +149,10 @@ const unitsPerSecond = 1_000_000;
 export function defineTime(): void {
   defineConstant("INTERNAL-TIME-UNITS-PER-SECOND", unitsPerSecond);
   defineFunction("GET-UNIVERSAL-TIME", (m) => Math.floor(m.host.clock()) + epoch);
-  defineFunction("GET-INTERNAL-REAL-TIME", (m) =>
-    Math.floor((m.host.timer() * unitsPerSecond) / 1000),
-  );
-  defineFunction("GET-INTERNAL-RUN-TIME", (m) =>
-    Math.floor((m.host.timer() * unitsPerSecond) / 1000),
-  );
+  for (const kind of ["REAL", "RUN"])
+    defineFunction(`GET-INTERNAL-${kind}-TIME`, (m) =>
+      Math.floor((m.host.timer() * unitsPerSecond) / 1000),
+    );
   defineFunction("SLEEP seconds", (m, time) => {
     const wanted = isNumber(time) ? toDouble(m, time) : m.typeError(time, "(REAL 0)");
     if (wanted < 0) return m.typeError(time, "(REAL 0)");
@@ -195,7 +178,8 @@ export function defineChance(): void {
   );
   defineFunction("MAKE-RANDOM-STATE &optional state", (m, state = NIL) => {
     if (state === T) return makeState(m.host.seed());
-    return copyState(stateOf(m, state === NIL ? undefined : state));
+    const { words } = stateOf(m, state === NIL ? undefined : state);
+    return new Opaque("RANDOM-STATE", new Generator(words.slice()));
   });
   defineFunction("RANDOM-STATE-P object", (_, object) =>
     bool(object instanceof Opaque && object.content instanceof Generator),
@@ -242,10 +226,6 @@ function makeState(seed: number): Opaque {
     words[at] = word ^ (word >>> 16);
   }
   return new Opaque("RANDOM-STATE", new Generator(words));
-}
-
-function copyState(generator: Generator): Opaque {
-  return new Opaque("RANDOM-STATE", new Generator(generator.words.slice()));
 }
 
 function stateOf(m: Machine, state: Value | undefined): Generator {

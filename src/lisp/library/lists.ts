@@ -30,48 +30,32 @@ function defineParts(): void {
     const way = [...path.slice(1)].reverse().map((letter) => letter === "A");
     const reach = (m: Machine, value: Value): Value =>
       way.reduce((at, isCar) => (isCar ? car(m, at) : cdr(m, at)), value);
-    const name = `C${path}R`;
-    if (path === "A") defineFunction(`${name} list`, car);
-    else if (path === "D") defineFunction(`${name} list`, cdr);
-    else
-      defineFunction(
-        `${name} list`,
-        isFirst
-          ? (m, list: Value) => car(m, reach(m, list))
-          : (m, list: Value) => cdr(m, reach(m, list)),
-      );
-    defineSetter(`${name} value list`, (m, value, list) => {
-      const cell = cellOf(m, reach(m, list));
-      if (isFirst) cell.car = value;
-      else cell.cdr = value;
-      return value;
-    });
+    const last = isFirst ? car : cdr;
+    const read = way.length === 0 ? last : (m: Machine, list: Value) => last(m, reach(m, list));
+    const set = isFirst ? setCar : setCdr;
+    defineFunction(`C${path}R list`, read);
+    defineSetter(`C${path}R value list`, (m, value, list) => set(m, reach(m, list), value));
   }
   const ordinals = words("FIRST SECOND THIRD FOURTH FIFTH SIXTH SEVENTH EIGHTH NINTH TENTH");
-  ordinals.forEach((name, index) => {
+  for (const [index, name] of ordinals.entries()) {
     defineFunction(`${name} list`, (m, list) => car(m, tailAt(m, index, list)));
-    defineSetter(`${name} value list`, (m, value, list) => {
-      cellOf(m, tailAt(m, index, list)).car = value;
-      return value;
-    });
-  });
+    defineSetter(`${name} value list`, (m, value, list) =>
+      setCar(m, tailAt(m, index, list), value),
+    );
+  }
   defineFunction("REST list", cdr);
-  defineSetter("REST value list", (m, value, list) => {
-    cellOf(m, list).cdr = value;
-    return value;
-  });
+  defineSetter("REST value list", (m, value, list) => setCdr(m, list, value));
   defineFunction("NTH n list", (m, n, list) => car(m, tailAt(m, count(m, n), list)));
-  defineSetter("NTH value n list", (m, value, n, list) => {
-    cellOf(m, tailAt(m, count(m, n), list)).car = value;
-    return value;
-  });
+  defineSetter("NTH value n list", (m, value, n, list) =>
+    setCar(m, tailAt(m, count(m, n), list), value),
+  );
   defineFunction("NTHCDR n list", (m, n, list) => tailAt(m, count(m, n), list));
   defineFunction("RPLACA cons object", (m, cell, value) => {
-    cellOf(m, cell).car = value;
+    setCar(m, cell, value);
     return cell;
   });
   defineFunction("RPLACD cons object", (m, cell, value) => {
-    cellOf(m, cell).cdr = value;
+    setCdr(m, cell, value);
     return cell;
   });
 }
@@ -93,8 +77,17 @@ function cdr(m: Machine, value: Value): Value {
   return value === NIL ? NIL : m.typeError(value, "LIST");
 }
 
-function cellOf(m: Machine, value: Value): Cons {
-  return value instanceof Cons ? value : m.typeError(value, "CONS");
+const cellOf = (m: Machine, value: Value): Cons =>
+  value instanceof Cons ? value : m.typeError(value, "CONS");
+
+function setCar(m: Machine, cell: Value, value: Value): Value {
+  cellOf(m, cell).car = value;
+  return value;
+}
+
+function setCdr(m: Machine, cell: Value, value: Value): Value {
+  cellOf(m, cell).cdr = value;
+  return value;
 }
 
 /** A count for walking lists; a bignum is as good as the largest number. */
@@ -157,7 +150,10 @@ function copyTree(m: Machine, tree: Value): Value {
 
 function defineTails(): void {
   defineFunction("LAST list &optional n", (m, list, n = 1) => lastTail(m, list, count(m, n)));
-  defineFunction("BUTLAST list &optional n", (m, list, n = 1) => butLast(m, list, count(m, n)));
+  defineFunction("BUTLAST list &optional n", (m, list, n = 1) => {
+    const { items } = takeItems(m, isList(m, list));
+    return m.list(items.slice(0, Math.max(0, items.length - count(m, n))));
+  });
   defineFunction("NBUTLAST list &optional n", (m, list, n = 1) => {
     const rest = lastTail(m, list, count(m, n) + 1);
     const kept = lastTail(m, list, count(m, n));
@@ -188,11 +184,6 @@ function lastTail(m: Machine, list: Value, n: number): Value {
   return at;
 }
 
-function butLast(m: Machine, list: Value, n: number): Value {
-  const { items } = takeItems(m, isList(m, list));
-  return m.list(items.slice(0, Math.max(0, items.length - n)));
-}
-
 function defineJoining(): void {
   defineFunction("APPEND &rest lists", (m, lists) => {
     let joined: Value = lists.at(-1) ?? NIL;
@@ -200,13 +191,11 @@ function defineJoining(): void {
       joined = m.list(listItems(m, lists[at] as Value), joined);
     return joined;
   });
-  defineFunction("NCONC &rest lists", (m, lists) => nconc(m, lists));
-  defineFunction("REVAPPEND list tail", (m, list, tail) =>
-    m.list(listItems(m, list).reverse(), tail),
-  );
-  defineFunction("NRECONC list tail", (m, list, tail) =>
-    m.list(listItems(m, list).reverse(), tail),
-  );
+  defineFunction("NCONC &rest lists", nconc);
+  for (const name of ["REVAPPEND", "NRECONC"])
+    defineFunction(`${name} list tail`, (m, list, tail) =>
+      m.list(listItems(m, list).reverse(), tail),
+    );
 }
 
 export function nconc(m: Machine, lists: readonly Value[]): Value {
@@ -265,14 +254,11 @@ function findPair(m: Machine, alist: Value, part: (pair: Cons) => Value, matches
 }
 
 function definePropertyLists(): void {
-  defineFunction(
-    "GETF plist indicator &optional default",
-    (m, plist, indicator, fallback = NIL) => findProperty(m, plist, indicator)?.car ?? fallback,
-  );
-  defineFunction(
-    "GET symbol indicator &optional default",
-    (m, name, indicator, fallback = NIL) =>
-      findProperty(m, plistOf(m, name), indicator)?.car ?? fallback,
+  const get = (m: Machine, plist: Value, indicator: Value, fallback: Value = NIL): Value =>
+    findProperty(m, plist, indicator)?.car ?? fallback;
+  defineFunction("GETF plist indicator &optional default", get);
+  defineFunction("GET symbol indicator &optional default", (m, name, ...how) =>
+    get(m, plistOf(m, name), ...how),
   );
   defineSetter("GET value symbol indicator &optional default", (m, value, name, indicator) => {
     m.plists.set(name as Sym, withProperty(m, plistOf(m, name), indicator, value));
@@ -280,14 +266,12 @@ function definePropertyLists(): void {
   });
   defineFunction("REMPROP symbol indicator", (m, name, indicator) => {
     const { plist, found } = withoutProperty(m, plistOf(m, name), indicator);
-    if (found === NIL) return NIL;
-    m.plists.set(name as Sym, plist);
+    if (found !== NIL) m.plists.set(name as Sym, plist);
     return found;
   });
-  defineFunction("SYMBOL-PLIST symbol", (m, name) => plistOf(m, name));
+  defineFunction("SYMBOL-PLIST symbol", plistOf);
   defineSetter("SYMBOL-PLIST value symbol", (m, value, name) => {
-    plistOf(m, name);
-    m.plists.set(name as Sym, value);
+    m.plists.set(symbolOf(m, name), value);
     return value;
   });
   // The expansions of `remf` and `(setf getf)`; the place gets the first value.
@@ -326,13 +310,10 @@ function valueCell(m: Machine, cell: Cons, plist: Value): Cons {
   return m.typeError(plist, "LIST", "malformed property list: ~s", plist);
 }
 
-function withoutProperty(
-  m: Machine,
-  plist: Value,
-  indicator: Value,
-): { plist: Value; found: Value } {
+/** The rest of the list, and the first cell of what was removed. */
+function withoutProperty(m: Machine, plist: Value, indicator: Value) {
   let previous: Cons | undefined;
-  for (let at = plist; at instanceof Cons; ) {
+  for (let at = plist; at instanceof Cons; m.tick(1)) {
     const next = valueCell(m, at, plist);
     if (at.car === indicator) {
       if (previous === undefined) return { plist: next.cdr, found: at };
@@ -341,7 +322,6 @@ function withoutProperty(
     }
     previous = next;
     at = next.cdr;
-    m.tick(1);
   }
   return { plist, found: NIL };
 }

@@ -17,14 +17,18 @@ import { dispatchOf, type PrintDispatch, printInto, printText, withLabels } from
 import type { Pretty } from "../printer-layout.ts";
 import { inBlock } from "../printer-pretty.ts";
 import { Reader } from "../reader.ts";
-import { sliceText, spanOf } from "../sequences.ts";
+import { sizeOf, sliceText, spanOf } from "../sequences.ts";
 import { Str } from "../string.ts";
-import { bool, cl, keyword, NIL, T } from "../symbol.ts";
+import { bool, cl, keyword, NIL, T, words } from "../symbol.ts";
 import { Cons, type Float, itemsOf, listOf, Opaque, Stream, type Value } from "../values.ts";
 import { inputOf, outputOf, takeWith } from "./streams.ts";
 
 export function definePrinting(): void {
-  for (const [name, initial] of variables) defineVariable(name, initial);
+  for (const name of offVariables) defineVariable(name, NIL);
+  for (const name of ["ESCAPE", "GENSYM", "ARRAY"]) defineVariable(`*PRINT-${name}*`, T);
+  defineVariable("*PRINT-BASE*", 10);
+  defineVariable("*PRINT-CASE*", keyword("UPCASE"));
+  defineVariable("%PRINT-DEPTH", 0);
   defineVariable("*PRINT-PPRINT-DISPATCH*", () => dispatchTable([]));
   definePrinters();
   definePrettyCalls();
@@ -32,41 +36,26 @@ export function definePrinting(): void {
   defineReading();
 }
 
-const variables: readonly [string, Value][] = [
-  ["*PRINT-ESCAPE*", T],
-  ["*PRINT-READABLY*", NIL],
-  ["*PRINT-BASE*", 10],
-  ["*PRINT-RADIX*", NIL],
-  ["*PRINT-CASE*", keyword("UPCASE")],
-  ["*PRINT-GENSYM*", T],
-  ["*PRINT-ARRAY*", T],
-  ["*PRINT-LENGTH*", NIL],
-  ["*PRINT-LEVEL*", NIL],
-  ["GUILDHALL:*PRINT-TABLES*", NIL],
-  ["%PRINT-DEPTH", 0],
-  ["%PRINT-LABELS", NIL],
-  ["*PRINT-CIRCLE*", NIL],
-  ["*PRINT-PRETTY*", NIL],
-  ["*PRINT-LINES*", NIL],
-  ["*PRINT-MISER-WIDTH*", NIL],
-  ["*PRINT-RIGHT-MARGIN*", NIL],
-];
+/** Those that are NIL in a new session. */
+const offVariables = words(`*PRINT-READABLY* *PRINT-RADIX* *PRINT-LENGTH* *PRINT-LEVEL*
+  GUILDHALL:*PRINT-TABLES* %PRINT-LABELS *PRINT-CIRCLE* *PRINT-PRETTY* *PRINT-LINES*
+  *PRINT-MISER-WIDTH* *PRINT-RIGHT-MARGIN*`);
 
 function definePrinters(): void {
-  defineFunction("PRIN1 object &optional stream", (m, object, stream) =>
-    writeObject(m, object, stream, true),
-  );
-  defineFunction("PRINC object &optional stream", (m, object, stream) =>
-    writeObject(m, object, stream, false),
-  );
+  for (const [name, escapes] of [["PRIN1", true] as const, ["PRINC", false] as const]) {
+    defineFunction(`${name} object &optional stream`, (m, object, stream) =>
+      writeObject(m, object, stream, escapes),
+    );
+    defineFunction(`${name}-TO-STRING object`, (m, object) =>
+      m.string(printText(m, object, escapes)),
+    );
+  }
   defineFunction("PRINT object &optional stream", (m, object, stream) => {
     write(m, outputOf(m, stream), "\n");
     writeObject(m, object, stream, true);
     write(m, outputOf(m, stream), " ");
     return object;
   });
-  defineFunction("PRIN1-TO-STRING object", (m, object) => m.string(printText(m, object, true)));
-  defineFunction("PRINC-TO-STRING object", (m, object) => m.string(printText(m, object, false)));
   // For `write` of the prelude.
   defineFunction("%WRITE object stream", (m, object, stream) => writeObject(m, object, stream));
 }
@@ -79,17 +68,11 @@ function writeObject(m: Machine, object: Value, stream?: Value, escapes?: boolea
   return object;
 }
 
-const newlineKinds = ["LINEAR", "FILL", "MISER", "MANDATORY"] as const;
-const tabKinds = ["LINE", "SECTION", "LINE-RELATIVE", "SECTION-RELATIVE"] as const;
-
 /** One of some keywords. */
 function oneOf<const Name extends string>(m: Machine, value: Value, names: readonly Name[]): Name {
   const found = names.find((name) => value === keyword(name));
   return found ?? m.typeError(value, form(["MEMBER", ...names.map((name) => keyword(name))]));
 }
-
-const amountOf = (m: Machine, value: Value, least = 0): number =>
-  typeof value === "number" && value >= least ? value : m.typeError(value, "unsigned-byte");
 
 const dispatchTable = (entries: readonly PrintDispatch[]): Opaque =>
   new Opaque("PPRINT-DISPATCH", { entries });
@@ -141,7 +124,7 @@ function prettyOf(m: Machine, stream: Value | undefined): Pretty | null {
 function definePrettyCalls(): void {
   defineDispatch();
   defineFunction("PPRINT-NEWLINE kind &optional stream", (m, kind, stream) => {
-    const how = oneOf(m, kind, newlineKinds);
+    const how = oneOf(m, kind, ["LINEAR", "FILL", "MISER", "MANDATORY"]);
     prettyOf(m, stream)?.newline(how);
     return NIL;
   });
@@ -151,19 +134,13 @@ function definePrettyCalls(): void {
     prettyOf(m, stream)?.indent(isCurrent, amount as number);
     return NIL;
   });
-  defineFunction(
-    "PPRINT-TAB kind column increment &optional stream",
-    (m, kind, column, step, stream) => {
-      const name = oneOf(m, kind, tabKinds);
-      prettyOf(m, stream)?.tab({
-        isSection: name.startsWith("SECTION"),
-        isRelative: name.endsWith("RELATIVE"),
-        column: amountOf(m, column),
-        step: amountOf(m, step),
-      });
-      return NIL;
-    },
-  );
+  defineFunction("PPRINT-TAB kind column increment &optional stream", (m, kind, ...place) => {
+    const name = oneOf(m, kind, ["LINE", "SECTION", "LINE-RELATIVE", "SECTION-RELATIVE"]);
+    const [isSection, isRelative] = [name.startsWith("SECTION"), name.endsWith("RELATIVE")];
+    const [column, step] = [sizeOf(m, place[0]), sizeOf(m, place[1])];
+    prettyOf(m, place[2])?.tab({ isSection, isRelative, column, step });
+    return NIL;
+  });
   defineFunction(
     "%PPRINT-BLOCK stream list prefix per-line-prefix suffix body",
     (m, stream, object, prefix, perLine, suffix, body) => {
@@ -171,11 +148,8 @@ function definePrettyCalls(): void {
       const isPerLine = perLine !== named("%NONE");
       for (const text of [prefix, suffix, ...(isPerLine ? [perLine] : [])])
         if (!(text instanceof Str)) m.typeError(text, "STRING");
-      const block = {
-        prefix: String(isPerLine ? perLine : (prefix as Str)),
-        isPerLine,
-        suffix: String(suffix),
-      };
+      const start = String(isPerLine ? perLine : prefix);
+      const block = { prefix: start, isPerLine, suffix: String(suffix) };
       const depth = named("%PRINT-DEPTH");
       const level = cl("*PRINT-LEVEL*").value;
       if (!(object instanceof Cons) && object !== NIL) writeObject(m, object, stream);

@@ -10,6 +10,7 @@ import {
   named,
 } from "../define.ts";
 import type { Machine } from "../machine.ts";
+import { symbolOf } from "../packages.ts";
 import { sliceText, spanOf } from "../sequences.ts";
 import { Char, char, Str } from "../string.ts";
 import { bool, cl, NIL, Sym, T, words } from "../symbol.ts";
@@ -101,15 +102,27 @@ export function takeWith<Result>(
 
 function defineStringStreams(): void {
   defineFunction("MAKE-STRING-OUTPUT-STREAM &key element-type", () => gatheringStream());
-  defineFunction("GET-OUTPUT-STREAM-STRING stream", (m, stream) => takeText(m, stream));
+  defineFunction("GET-OUTPUT-STREAM-STRING stream", (m, stream) => {
+    if (!(stream instanceof Stream)) return m.typeError(stream, "STRING-STREAM");
+    const text = stream.gathered;
+    stream.gathered = "";
+    return m.string(text);
+  });
   defineFunction("MAKE-STRING-INPUT-STREAM string &optional start end", (m, string, start, end) => {
-    if (!(string instanceof Str)) return m.typeError(string, "STRING");
-    const span = spanOf(m, start, end, string.length, string);
-    const made = inputStream(sliceText(string, 0, span.end));
-    made.at = span.start;
+    const made = inputStream(partOf(m, string, 0, end));
+    made.at = spanOf(m, start, end, (string as Str).length, string).start;
     return made;
   });
-  defineFunction("%STRING-SINK string", (m, string) => stringSink(m, string));
+  // Writes to the end of a string with a fill pointer.
+  defineFunction("%STRING-SINK string", (m, string) => {
+    if (!(string instanceof Str) || string.fill < 0)
+      return m.typeError(string, "(AND STRING (SATISFIES ARRAY-HAS-FILL-POINTER-P))");
+    return new Stream((text) => {
+      const codes = string.codes();
+      m.alloc((text.length >> 3) + 1);
+      for (const character of text) codes[string.fill++] = character.codePointAt(0) ?? 0;
+    });
+  });
   defineMacro("WITH-OUTPUT-TO-STRING", (whole) => {
     const [head = NIL, ...body] = itemsOf(whole.cdr);
     const [variable = NIL, string = NIL] = itemsOf(head);
@@ -121,10 +134,9 @@ function defineStringStreams(): void {
   defineFunction("%STREAM-PLACE stream", (m, stream) => inputOf(m, stream).at);
   defineFunction("MAKE-BROADCAST-STREAM &rest streams", (m, streams) => {
     const targets = streams.map((stream) => outputOf(m, checkedStream(m, stream)));
-    const sink = (text: string) => {
+    return composed("BROADCAST-STREAM", streams, (text) => {
       for (const target of targets) write(m, target, text);
-    };
-    return composed("BROADCAST-STREAM", streams, sink);
+    });
   });
 }
 
@@ -135,24 +147,6 @@ function composed(kind: StreamKind, parts: readonly Value[], sink: Stream["sink"
   const made = new Stream(sink, kind);
   made.parts = parts;
   return made;
-}
-
-function takeText(m: Machine, stream: Value): Str {
-  if (!(stream instanceof Stream)) return m.typeError(stream, "STRING-STREAM");
-  const text = stream.gathered;
-  stream.gathered = "";
-  return m.string(text);
-}
-
-/** Writes to the end of a string with a fill pointer. */
-function stringSink(m: Machine, value: Value): Stream {
-  if (!(value instanceof Str) || value.fill < 0)
-    return m.typeError(value, "(AND STRING (SATISFIES ARRAY-HAS-FILL-POINTER-P))");
-  return new Stream((text) => {
-    const codes = value.codes();
-    m.alloc((text.length >> 3) + 1);
-    for (const character of text) codes[value.fill++] = character.codePointAt(0) ?? 0;
-  });
 }
 
 function partOf(m: Machine, value: Value, start?: Value, end?: Value): string {
@@ -197,20 +191,15 @@ function defineWriting(): void {
   }
 }
 
-interface AtEnd {
-  readonly isError: boolean;
-  readonly value: Value;
+function atEnd(
+  m: Machine,
+  stream: Value | undefined,
+  isError: Value = T,
+  value: Value = NIL,
+): Value {
+  if (isError === NIL) return value;
+  return m.error("END-OF-FILE", { STREAM: inputOf(m, stream), TEXT: "end of file" });
 }
-
-function endOfFile(m: Machine, stream: Stream, atEnd: AtEnd): Value {
-  if (!atEnd.isError) return atEnd.value;
-  return m.error("END-OF-FILE", { STREAM: stream, TEXT: "end of file" });
-}
-
-const atEndOf = (isError: Value = T, value: Value = NIL): AtEnd => ({
-  isError: isError !== NIL,
-  value,
-});
 
 function defineReading(): void {
   for (const name of ["READ-CHAR", "READ-CHAR-NO-HANG"])
@@ -219,7 +208,7 @@ function defineReading(): void {
       (m, stream, isError, value) => {
         const next = take(m, stream);
         return next === undefined
-          ? endOfFile(m, inputOf(m, stream), atEndOf(isError, value))
+          ? atEnd(m, stream, isError, value)
           : char(next.codePointAt(0) ?? 0);
       },
     );
@@ -242,7 +231,7 @@ function defineReading(): void {
       for (;;) {
         const input = inputOf(m, stream);
         const next = input.source[input.at];
-        if (next === undefined) return endOfFile(m, input, atEndOf(isError, value));
+        if (next === undefined) return atEnd(m, stream, isError, value);
         if (isWanted(next)) return char(next.codePointAt(0) ?? 0);
         take(m, stream);
       }
@@ -253,8 +242,7 @@ function defineReading(): void {
     (m, stream, isError, value) => {
       let line = "";
       let next = take(m, stream);
-      if (next === undefined)
-        return m.values(endOfFile(m, inputOf(m, stream), atEndOf(isError, value)), T);
+      if (next === undefined) return m.values(atEnd(m, stream, isError, value), T);
       for (; next !== undefined && next !== "\n"; next = take(m, stream)) line += next;
       m.tick(line.length);
       return m.values(m.string(line), bool(next === undefined));
@@ -271,9 +259,7 @@ function defineReading(): void {
 }
 
 function defineKinds(): void {
-  defineFunction("INPUT-STREAM-P stream", (m, stream) =>
-    bool(canRead(m, checkedStream(m, stream))),
-  );
+  defineFunction("INPUT-STREAM-P stream", (m, stream) => bool(canRead(checkedStream(m, stream))));
   defineFunction("OUTPUT-STREAM-P stream", (m, stream) =>
     bool(checkedStream(m, stream).sink !== null),
   );
@@ -307,13 +293,11 @@ function defineKinds(): void {
     });
 }
 
-function canRead(m: Machine, { source, kind, parts }: Stream): boolean {
-  if (source !== null || kind === "CONCATENATED-STREAM") return true;
-  if (kind === "SYNONYM-STREAM") {
-    const { value } = parts[0] as Sym;
-    return value instanceof Stream && canRead(m, value);
-  }
-  return kind === "TWO-WAY-STREAM" || kind === "ECHO-STREAM";
+function canRead({ source, kind, parts }: Stream): boolean {
+  const [name] = parts;
+  if (kind === "SYNONYM-STREAM" && name instanceof Sym)
+    return name.value instanceof Stream && canRead(name.value);
+  return source !== null || /^(CONCATENATED|TWO-WAY|ECHO)-STREAM$/.test(kind);
 }
 
 function defineJoinedStreams(): void {
@@ -327,9 +311,7 @@ function defineJoinedStreams(): void {
       const target = outputOf(m, checkedStream(m, output));
       return composed(kind, [input, output], (text) => write(m, target, text));
     });
-  defineFunction("MAKE-SYNONYM-STREAM symbol", (m, name) =>
-    name instanceof Sym ? synonymStream(m, name) : m.typeError(name, "SYMBOL"),
-  );
+  defineFunction("MAKE-SYNONYM-STREAM symbol", (m, name) => synonymStream(m, symbolOf(m, name)));
 }
 
 const synonymStream = (m: Machine, name: Sym): Stream =>

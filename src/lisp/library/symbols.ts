@@ -1,5 +1,6 @@
 // Symbols and packages: changes and queries. Also equality and documentation.
 import { findClass } from "../classes.ts";
+import { setterName } from "../compile/analyse.ts";
 import { defineFunction, defineMacro, defineSetter, defineValues, form, named } from "../define.ts";
 import { eql, equal, equalp } from "../equality.ts";
 import { Fn } from "../function.ts";
@@ -131,7 +132,7 @@ export function defineSymbols(): void {
   defineFunction("SYMBOL-PACKAGE symbol", (m, sym) => homeOf(m, symbolOf(m, sym)));
   defineFunction("MAKE-SYMBOL name", (m, name) => {
     m.alloc(4);
-    return new Sym(name instanceof Str ? name.toString() : m.typeError(name, "STRING"), null);
+    return new Sym(nameText(m, name), null);
   });
   defineInterning();
   definePackageQuestions();
@@ -152,17 +153,14 @@ function nameText(m: Machine, name: Value): string {
 
 function defineInterning(): void {
   defineValues("INTERN name &optional package", (m, name, pkg) => {
-    const text = nameText(m, name);
-    const home = packageOf(m, pkg);
+    const [text, home] = [nameText(m, name), packageOf(m, pkg)];
     const found = findSymbol(home, text);
-    return found === undefined
-      ? m.values(intern(m, home, text), NIL)
-      : m.values(found.sym, keyword(found.status));
+    return m.values(found?.sym ?? intern(m, home, text), found ? keyword(found.status) : NIL);
   });
   defineValues("FIND-SYMBOL name &optional package", (m, name, pkg) => {
-    const text = nameText(m, name);
-    const found = findSymbol(packageOf(m, pkg), text);
-    return found === undefined ? m.values(NIL, NIL) : m.values(found.sym, keyword(found.status));
+    const [text, home] = [nameText(m, name), packageOf(m, pkg)];
+    const found = findSymbol(home, text);
+    return m.values(found?.sym ?? NIL, found ? keyword(found.status) : NIL);
   });
   defineFunction("UNINTERN symbol &optional package", (m, value, pkg) => {
     const sym = symbolOf(m, value);
@@ -251,17 +249,13 @@ function kindName(kind: Value): string {
 function documentationOf(m: Machine, object: Value, kind: string): string | null {
   if (object instanceof Fn) return object.code.documentation;
   if (object instanceof LispClass || object instanceof Package) return object.documentation;
-  if (object instanceof Cons) return setterOf(object)?.code.documentation ?? null;
+  if (object instanceof Cons) return setterName(object)?.setter?.code.documentation ?? null;
   if (!(object instanceof Sym)) return null;
   if (kind === "FUNCTION")
     return object.macro?.documentation ?? object.fn?.code.documentation ?? null;
   if (kind === "VARIABLE") return m.documentation.get(object) ?? null;
   if (kind === "TYPE" || kind === "STRUCTURE") return findClass(m, object)?.documentation ?? null;
   return kind === "SETF" ? (object.setter?.code.documentation ?? null) : null;
-}
-
-function setterOf(name: Cons): Fn | null {
-  return name.cdr instanceof Cons && name.cdr.car instanceof Sym ? name.cdr.car.setter : null;
 }
 
 function setDocumentation(m: Machine, object: Value, kind: string, text: string | null): void {
