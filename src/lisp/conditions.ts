@@ -118,7 +118,10 @@ const plainText = (m: Machine, condition: Instance): string => {
   return text instanceof Str ? text.toString() : simpleReport(m, condition);
 };
 
-type Row = readonly [name: string, supers: string, slots: string, report?: Report];
+const fellThrough = "{DATUM} fell through {NAME}. Wanted one of {POSSIBILITIES}.";
+
+/** A report, or its sentence with the names of slots in braces. */
+type Row = readonly [name: string, supers: string, slots: string, report?: Report | string];
 
 const table: readonly Row[] = [
   ["CONDITION", "T", ""],
@@ -154,21 +157,16 @@ const table: readonly Row[] = [
     "UNBOUND-SLOT",
     "CELL-ERROR",
     "INSTANCE",
-    saying("The slot {NAME} is unbound in the object {INSTANCE}."),
+    "The slot {NAME} is unbound in the object {INSTANCE}.",
   ],
   [
     "TYPE-ERROR",
     "ERROR",
     "DATUM EXPECTED-TYPE",
-    saying("The value {DATUM} is not of type {EXPECTED-TYPE}."),
+    "The value {DATUM} is not of type {EXPECTED-TYPE}.",
   ],
   ["SIMPLE-TYPE-ERROR", "SIMPLE-CONDITION TYPE-ERROR", ""],
-  [
-    "%CASE-FAILURE",
-    "TYPE-ERROR",
-    "NAME POSSIBILITIES",
-    saying("{DATUM} fell through {NAME}. Wanted one of {POSSIBILITIES}."),
-  ],
+  ["%CASE-FAILURE", "TYPE-ERROR", "NAME POSSIBILITIES", fellThrough],
   ["%INDEX-ERROR", "TYPE-ERROR", "TEXT", plainText],
   ["CONTROL-ERROR", "ERROR", "TEXT", plainText],
   ["PROGRAM-ERROR", "ERROR", "TEXT", plainText],
@@ -181,14 +179,14 @@ const table: readonly Row[] = [
     "END-OF-FILE",
     "STREAM-ERROR",
     "TEXT",
-    (_, c) => conditionSlot(c, "TEXT")?.toString() ?? "end of file",
+    (_, c) => String(conditionSlot(c, "TEXT") ?? "end of file"),
   ],
   ["PARSE-ERROR", "ERROR", "TEXT", plainText],
   ["READER-ERROR", "PARSE-ERROR STREAM-ERROR", ""],
   ["%READER-END-OF-FILE", "END-OF-FILE READER-ERROR", ""],
   ["FILE-ERROR", "ERROR", "PATHNAME TEXT", plainText],
   ["GUILDHALL:FORMAT-ERROR", "ERROR", "TEXT", plainText],
-  ["PRINT-NOT-READABLE", "ERROR", "OBJECT", saying("{OBJECT} cannot be printed readably.")],
+  ["PRINT-NOT-READABLE", "ERROR", "OBJECT", "{OBJECT} cannot be printed readably."],
   ["GUILDHALL:NOT-AVAILABLE", "ERROR", "NAME TEXT", plainText],
   ["GUILDHALL:BUDGET-EXCEEDED", "STORAGE-CONDITION", "TEXT", plainText],
   ["GUILDHALL:INTERRUPTED", "GUILDHALL:BUDGET-EXCEEDED", ""],
@@ -204,7 +202,7 @@ export function defineConditions(): void {
       .filter(Boolean)
       .map((slot) => plainSlot(slotName(slot), keyword(slot)));
     const made = sharedClass(name, "condition", supers.split(" "), own);
-    made.report = report ?? null;
+    made.report = typeof report === "string" ? saying(report) : (report ?? null);
   }
 }
 

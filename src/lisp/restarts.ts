@@ -80,49 +80,41 @@ export function findRestart(
   );
 }
 
-/** Signals UNBOUND-VARIABLE with restarts to use or store a value; returns that value. */
+/** Signals UNBOUND-VARIABLE or UNDEFINED-FUNCTION with restarts to use or store a value; returns that value. */
 function askForValue(
   m: Machine,
   className: "UNBOUND-VARIABLE" | "UNDEFINED-FUNCTION",
   name: Value,
 ): Value {
+  const isVariable = className === "UNBOUND-VARIABLE";
+  const sym = name as Sym;
+  const again = (): Value => (isVariable ? sym.value : sym.fn) ?? askForValue(m, className, name);
+  const store = (value: Value): Value => {
+    if (isVariable) setGlobal(m, sym, value);
+    else setFunction(m, name, m.fn(value));
+    return value;
+  };
   return transferOut(m, (leave) => {
-    const use = (_: Machine, args: Value[]) => leave(args[0] ?? NIL);
-    const store = (inner: Machine, args: Value[]) =>
-      leave(storeValue(inner, className, name, args[0] ?? NIL));
-    const specs: RestartSpec[] = [
-      {
-        name: named("CONTINUE"),
-        report: () => `Try ${m.show(name)} again.`,
-        invoke: () => leave(currentValue(m, className, name)),
-      },
-      {
-        name: named("USE-VALUE"),
-        report: () => `Use a value instead of ${m.show(name)}.`,
-        invoke: use,
-      },
-      {
-        name: named("STORE-VALUE"),
-        report: () => `Give ${m.show(name)} a value and use it.`,
-        invoke: store,
-      },
+    const restart = (
+      title: string,
+      report: () => string,
+      choose: (value: Value) => Value,
+    ): RestartSpec => ({
+      name: named(title),
+      report,
+      invoke: (_, args) => leave(choose(args[0] ?? NIL)),
+    });
+    const specs = [
+      restart("CONTINUE", () => `Try ${m.show(name)} again.`, again),
+      restart(
+        "USE-VALUE",
+        () => `Use a value instead of ${m.show(name)}.`,
+        (value) => value,
+      ),
+      restart("STORE-VALUE", () => `Give ${m.show(name)} a value and use it.`, store),
     ];
     return withRestarts(m, specs, () => m.raise(makeCondition(className, { NAME: name })));
   });
-}
-
-function storeValue(m: Machine, className: string, name: Value, value: Value): Value {
-  const sym = name as Sym;
-  if (className === "UNBOUND-VARIABLE") setGlobal(m, sym, value);
-  else setFunction(m, name, m.fn(value));
-  return value;
-}
-
-function currentValue(m: Machine, className: string, name: Value): Value {
-  const sym = name as Sym;
-  if (className === "UNBOUND-VARIABLE")
-    return sym.value ?? askForValue(m, "UNBOUND-VARIABLE", name);
-  return sym.fn ?? askForValue(m, "UNDEFINED-FUNCTION", name);
 }
 
 /** The function that a restart supplies for an undefined one. */

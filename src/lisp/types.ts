@@ -122,8 +122,6 @@ export function upgradedType(m: Machine, elementType: Value): Sym {
 
 const isSimple = (value: Value): boolean =>
   (value instanceof Vec || value instanceof Str) && value.fill < 0 && !value.adjustable;
-const isVector = (value: Value): boolean =>
-  value instanceof Str || (value instanceof Vec && value.dims === null);
 const sized =
   (holds: (value: Value) => boolean): TypePredicate =>
   (_, value, [size = any]) =>
@@ -134,7 +132,42 @@ function capacityOf(value: Value): Value {
   return value instanceof Vec ? value.items.length : NIL;
 }
 
+const isCode = (value: Value, holds: (code: number) => boolean): boolean =>
+  value instanceof Char && holds(value.code);
+
+/** Types without arguments. */
+const plainTypes: Readonly<Record<string, TypePredicate>> = {
+  ATOM: (_, value) => !(value instanceof Cons),
+  BOOLEAN: (_, value) => value === NIL || value === T,
+  BIGNUM: (_, value) => typeof value === "bigint",
+  FIXNUM: (_, value) => typeof value === "number",
+  BIT: (_, value) => value === 0 || value === 1,
+  "BASE-CHAR": (_, value) => isCode(value, (code) => code < 128),
+  "STANDARD-CHAR": (_, value) => isCode(value, (code) => code === 10 || (code >= 32 && code < 127)),
+  "EXTENDED-CHAR": (_, value) => isCode(value, (code) => code >= 128),
+  "STRUCTURE-OBJECT": (_, value) => value instanceof Instance && value.cls.kind === "structure",
+  KEYWORD: (_, value) => value instanceof Sym && value.pkg?.name === "KEYWORD",
+};
+
+const isString = (value: Value): boolean => value instanceof Str;
+const isBits = (value: Value): boolean =>
+  value instanceof Vec && value.elementType === named("BIT");
+
+/** Types of vectors that take only a size. */
+const sizedTypes: Readonly<Record<string, (value: Value) => boolean>> = {
+  "SIMPLE-VECTOR": (value) =>
+    value instanceof Vec && value.dims === null && isSimple(value) && value.elementType === T,
+  STRING: isString,
+  "BASE-STRING": isString,
+  "SIMPLE-STRING": (value) => isString(value) && isSimple(value),
+  "SIMPLE-BASE-STRING": (value) => isString(value) && isSimple(value),
+  "BIT-VECTOR": isBits,
+  "SIMPLE-BIT-VECTOR": (value) => isBits(value) && isSimple(value),
+};
+
 export function defineTypeTable(): void {
+  for (const [name, predicate] of Object.entries(plainTypes)) defineType(name, predicate);
+  for (const [name, holds] of Object.entries(sizedTypes)) defineType(name, sized(holds));
   defineType("AND", (m, value, args) => args.every((type) => typep(m, value, type)));
   defineType("OR", (m, value, args) => args.some((type) => typep(m, value, type)));
   defineType("NOT", (m, value, [type]) => !typep(m, value, type ?? NIL));
@@ -144,8 +177,6 @@ export function defineTypeTable(): void {
     "SATISFIES",
     (m, value, [predicate]) => m.call1(m.fn(predicate ?? NIL), value) !== NIL,
   );
-  defineType("ATOM", (_, value) => !(value instanceof Cons));
-  defineType("BOOLEAN", (_, value) => value === NIL || value === T);
   defineType(
     "CONS",
     (m, value, [car = any, cdr = any]) =>
@@ -154,13 +185,10 @@ export function defineTypeTable(): void {
       (cdr === any || typep(m, value.cdr, cdr)),
   );
   defineType("INTEGER", ranged(isInteger));
-  defineType("BIGNUM", (_, value) => typeof value === "bigint");
-  defineType("FIXNUM", (_, value) => typeof value === "number");
   defineType("RATIONAL", ranged(isRational));
   defineType("REAL", ranged(isReal));
   for (const name of ["FLOAT", "DOUBLE-FLOAT", "SINGLE-FLOAT", "SHORT-FLOAT", "LONG-FLOAT"])
     defineType(name, ranged(isFloat));
-  defineType("BIT", (_, value) => value === 0 || value === 1);
   defineType(
     "MOD",
     (m, value, [limit]) =>
@@ -177,13 +205,6 @@ export function defineTypeTable(): void {
     "SIGNED-BYTE",
     (m, value, [bits]) => isInteger(value) && fitsBits(m, value, bits, true),
   );
-  defineType("BASE-CHAR", (_, value) => value instanceof Char && value.code < 128);
-  defineType(
-    "STANDARD-CHAR",
-    (_, value) =>
-      value instanceof Char && (value.code === 10 || (value.code >= 32 && value.code < 127)),
-  );
-  defineType("EXTENDED-CHAR", (_, value) => value instanceof Char && value.code >= 128);
   defineType("ARRAY", (m, value, [element, dims]) => isArrayOf(m, value, element, dims));
   defineType(
     "SIMPLE-ARRAY",
@@ -191,44 +212,14 @@ export function defineTypeTable(): void {
   );
   defineType(
     "VECTOR",
-    (m, value, [element, size]) =>
-      isVector(value) &&
-      isArrayOf(m, value, element, size === undefined || size === any ? any : m.list([size])),
-  );
-  defineType(
-    "SIMPLE-VECTOR",
-    sized(
-      (value) =>
-        value instanceof Vec && value.dims === null && isSimple(value) && value.elementType === T,
-    ),
-  );
-  for (const name of ["STRING", "BASE-STRING"])
-    defineType(
-      name,
-      sized((value) => value instanceof Str),
-    );
-  for (const name of ["SIMPLE-STRING", "SIMPLE-BASE-STRING"])
-    defineType(
-      name,
-      sized((value) => value instanceof Str && isSimple(value)),
-    );
-  defineType(
-    "BIT-VECTOR",
-    sized((value) => value instanceof Vec && value.elementType === named("BIT")),
-  );
-  defineType(
-    "SIMPLE-BIT-VECTOR",
-    sized((value) => value instanceof Vec && value.elementType === named("BIT") && isSimple(value)),
+    (m, value, [element, size = any]) =>
+      (value instanceof Str || (value instanceof Vec && value.dims === null)) &&
+      isArrayOf(m, value, element, size === any ? any : m.list([size])),
   );
   for (const name of ["FUNCTION", "COMPILED-FUNCTION"])
     defineType(name, (m, value, args) =>
       args.length === 0 ? value instanceof Fn : m.fail("typep cannot tell the type of a function"),
     );
-  defineType(
-    "STRUCTURE-OBJECT",
-    (_, value) => value instanceof Instance && value.cls.kind === "structure",
-  );
-  defineType("KEYWORD", (_, value) => value instanceof Sym && value.pkg?.name === "KEYWORD");
 }
 
 function fitsBits(m: Machine, value: Value, bits: Value | undefined, signed: boolean): boolean {

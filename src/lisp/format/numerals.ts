@@ -5,27 +5,23 @@ import {
   shortestDigits,
   significantDigits,
 } from "../rationals.ts";
+
 // The float directives `~f ~e ~g ~$` as text. Where the standard leaves room (how digits are shared
 // between width and fraction, how a number is scaled before its digits are made) SBCL is followed
 // to the letter, because programs are compared with it.
 
-export interface FieldShape {
+interface FloatShape {
   readonly width: number | undefined;
+  readonly digits: number | undefined;
+  readonly scale: number | undefined;
   readonly pad: string;
   /** Fills a field that is too narrow; without it the field grows. */
   readonly overflow: string | undefined;
   readonly plus: boolean;
 }
 
-export interface FixedShape extends FieldShape {
-  readonly digits: number | undefined;
-  readonly scale: number | undefined;
-}
-
-export interface ExponentShape extends FieldShape {
-  readonly digits: number | undefined;
+interface ExponentShape extends FloatShape {
   readonly exponentDigits: number | undefined;
-  readonly scale: number | undefined;
   readonly mark: string | undefined;
 }
 
@@ -39,7 +35,7 @@ interface MoneyShape {
 }
 
 /** `~w,d,k,overflow,padF` of a finite value. */
-export function fixedText(value: number, shape: FixedShape): string {
+export function fixedText(value: number, shape: FloatShape): string {
   return fixed(value, shape).text;
 }
 
@@ -95,7 +91,7 @@ export function moneyText(value: number, shape: MoneyShape): string {
   return (shape.signFirst ? sign + padding : padding + sign) + zeros + text;
 }
 
-function fixed(value: number, shape: FixedShape): { text: string; overflows: boolean } {
+function fixed(value: number, shape: FloatShape): { text: string; overflows: boolean } {
   const sign = signOf(value, shape.plus);
   const space = shape.width === undefined ? undefined : shape.width - sign.length;
   const body = pointText(Math.abs(value), { space, digits: shape.digits, scale: shape.scale });
@@ -113,16 +109,14 @@ function placeZeros(
 ): { text: string; left: number | undefined } {
   let leads = body.startsWith(".");
   let trails = body.endsWith(".") && !isWhole;
-  if (space === undefined)
-    return { text: `${leads ? "0" : ""}${body}${trails ? "0" : ""}`, left: undefined };
-  let left = space - body.length;
-  if (leads) {
-    if (left > 0 || trails) left -= 1;
-    else leads = false;
+  let left = space === undefined ? undefined : space - body.length;
+  if (left !== undefined && leads) {
+    leads = left > 0 || trails;
+    if (leads) left -= 1;
   }
-  if (trails) {
-    if (left > 0) left -= 1;
-    else trails = false;
+  if (left !== undefined && trails) {
+    trails = left > 0;
+    if (trails) left -= 1;
   }
   return { text: `${leads ? "0" : ""}${body}${trails ? "0" : ""}`, left };
 }
