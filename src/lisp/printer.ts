@@ -8,6 +8,7 @@ import { conditionSlot, reportOf } from "./conditions.ts";
 import { named } from "./define.ts";
 import { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
+import { isNumber } from "./numbers.ts";
 import type { Pretty } from "./printer-layout.ts";
 import { findCycles, findShared, prettyInto, prettyText, type Shared } from "./printer-pretty.ts";
 import {
@@ -21,14 +22,13 @@ import { Char, Str } from "./string.ts";
 import { cl, NIL, Package, Sym, T } from "./symbol.ts";
 import {
   Cons,
-  Float,
   gatheringStream,
   Instance,
   LispClass,
   Opaque,
-  Ratio,
   Stream,
   Table,
+  type TableEntry,
   type Value,
   Vec,
 } from "./values.ts";
@@ -165,12 +165,12 @@ function letterCase(): LetterCase {
   return name === "DOWNCASE" || name === "CAPITALIZE" ? name : "UPCASE";
 }
 
-/** The state of printing one value: its labels and the length so far. */
 const marks = new Map<Value, string>([
   [cl("QUOTE"), "'"],
   [cl("FUNCTION"), "#'"],
 ]);
 
+/** The state of printing one value: its labels and the length so far. */
 class Printing {
   readonly #m: Machine;
   readonly #style: PrintStyle;
@@ -190,16 +190,9 @@ class Printing {
   }
 
   /** The text of an atom, or undefined. */
-  atom(value: Value): string | undefined {
-    const m = this.#m;
-    if (
-      typeof value === "number" ||
-      typeof value === "bigint" ||
-      value instanceof Float ||
-      value instanceof Ratio
-    )
-      return numberText(value, this.#style);
-    if (value instanceof Sym) return symbolText(m, value, this.#style);
+  #atom(value: Value): string | undefined {
+    if (isNumber(value)) return numberText(value, this.#style);
+    if (value instanceof Sym) return symbolText(this.#m, value, this.#style);
     if (value instanceof Str) return this.#style.escape ? stringText(value) : value.toString();
     if (value instanceof Char)
       return this.#style.escape ? characterText(value) : String.fromCodePoint(value.code);
@@ -214,7 +207,7 @@ class Printing {
       m.call2(m.fn(own.fn), stream, value);
       return this.#count(stream.gathered);
     }
-    const atom = this.atom(value);
+    const atom = this.#atom(value);
     if (atom !== undefined) return this.#count(atom);
     if (value instanceof Cons) return depth >= this.#style.level ? "#" : this.#list(value, depth);
     if (value instanceof Vec) return this.#array(value, depth);
@@ -233,7 +226,7 @@ class Printing {
   }
 
   #list(list: Cons, depth: number): string {
-    const short = this.#style.pretty ? this.quoted(list, depth) : undefined;
+    const short = this.#style.pretty ? this.#quoted(list, depth) : undefined;
     if (short !== undefined) return short;
     const parts: string[] = [];
     let at: Value = list;
@@ -248,55 +241,49 @@ class Printing {
   }
 
   /** `'x` and `#'x`, used only by the pretty printer. */
-  quoted(list: Cons, depth: number): string | undefined {
+  #quoted(list: Cons, depth: number): string | undefined {
     const mark = marks.get(list.car);
     if (mark === undefined || !(list.cdr instanceof Cons) || list.cdr.cdr !== NIL) return undefined;
     return mark + this.text(list.cdr.car, depth);
   }
 
-  #array(array: Vec, depth: number): string {
-    const { style, elementType } = { style: this.#style, elementType: array.elementType.name };
-    if (!style.array) return this.#count(`#<${array.dims === null ? "VECTOR" : "ARRAY"}>`);
-    if (elementType === "BIT" && array.dims === null)
-      return this.#count(`#*${array.items.slice(0, array.length).join("")}`);
-    if (array.dims === null)
-      return depth >= style.level
-        ? "#"
-        : `#${this.#elements(array.items.slice(0, array.length), depth)}`;
-    if (depth >= style.level) return "#";
-    return `#${array.dims.length}A${this.#dimension(array, array.dims, 0, depth)}`;
+  #array({ dims, items, length, elementType }: Vec, depth: number): string {
+    const { array, level } = this.#style;
+    if (!array) return this.#count(`#<${dims === null ? "VECTOR" : "ARRAY"}>`);
+    if (elementType.name === "BIT" && dims === null)
+      return this.#count(`#*${items.slice(0, length).join("")}`);
+    if (depth >= level) return "#";
+    const rank = dims === null ? "" : `${dims.length}A`;
+    return `#${rank}${this.#dimension(items, dims ?? [length], 0, depth)}`;
   }
 
-  #elements(items: readonly Value[], depth: number): string {
-    const shown = items
-      .slice(0, Math.min(items.length, this.#style.length))
-      .map((item) => this.text(item, depth + 1));
-    if (shown.length < items.length) shown.push("...");
-    return `(${shown.join(" ")})`;
-  }
-
-  #dimension(array: Vec, dims: readonly number[], offset: number, depth: number): string {
-    const [size, ...inner] = dims;
-    if (size === undefined) return this.text(array.items[offset] as Value, depth);
+  #dimension(
+    items: readonly Value[],
+    [size, ...inner]: readonly number[],
+    offset: number,
+    depth: number,
+  ): string {
+    if (size === undefined) return this.text(items[offset] as Value, depth);
     if (depth >= this.#style.level) return "#";
     const step = inner.reduce((product, dim) => product * dim, 1);
+    return this.#shown(size, (at) => this.#dimension(items, inner, offset + at * step, depth + 1));
+  }
+
+  /** As many parts as `*print-length*` allows. */
+  #shown(size: number, part: (index: number) => string): string {
     const shown: string[] = [];
-    for (let at = 0; at < size && at < this.#style.length; at += 1)
-      shown.push(this.#dimension(array, inner, offset + at * step, depth + 1));
+    for (let at = 0; at < size && at < this.#style.length; at += 1) shown.push(part(at));
     if (shown.length < size) shown.push("...");
     return `(${shown.join(" ")})`;
   }
 
-  #table({ entries }: Table, depth: number): string {
-    const shown: string[] = [];
-    for (const { key, value } of entries.values()) {
-      if (shown.length >= this.#style.length) {
-        shown.push("...");
-        break;
-      }
-      shown.push(`${this.text(key, depth + 1)} ${this.text(value, depth + 1)}`);
-    }
-    return `#{${shown.join(" ")}}`;
+  #table(table: Table, depth: number): string {
+    const entries = table.entries.values();
+    const shown = this.#shown(table.entries.size, () => {
+      const { key, value } = entries.next().value as TableEntry;
+      return `${this.text(key, depth + 1)} ${this.text(value, depth + 1)}`;
+    });
+    return `#{${shown.slice(1, -1)}}`;
   }
 
   #instance(object: Instance, depth: number): string {
@@ -360,4 +347,3 @@ const classKinds: Record<LispClass["kind"], string> = {
   condition: "CONDITION-CLASS",
   standard: "STANDARD-CLASS",
 };
-// Printing of numbers, characters, strings and symbols.

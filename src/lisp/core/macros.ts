@@ -20,14 +20,14 @@ import { Cons, itemsOf, listOf, type Opaque, type Value } from "../values.ts";
 const operands = (whole: Cons): Value[] => itemsOf(whole.cdr);
 
 export function defineMacros(): void {
-  defineMacro("WHEN", (whole, _, m) => {
-    const [test, ...body] = testAndBody(m, whole);
-    return lisp`(if ${test} ${progn(body)} nil)`;
-  });
-  defineMacro("UNLESS", (whole, _, m) => {
-    const [test, ...body] = testAndBody(m, whole);
-    return lisp`(if ${test} nil ${progn(body)})`;
-  });
+  for (const name of ["WHEN", "UNLESS"])
+    defineMacro(name, (whole, _, m) => {
+      const [test, ...body] = operands(whole);
+      if (test === undefined) return m.programError(`${m.show(whole.car)} needs a test`);
+      return name === "WHEN"
+        ? lisp`(if ${test} ${progn(body)} nil)`
+        : lisp`(if ${test} nil ${progn(body)})`;
+    });
   defineMacro("AND", (whole) => {
     const items = operands(whole);
     const last = items.pop() ?? T;
@@ -95,16 +95,19 @@ export function defineMacros(): void {
     return lisp`(nth ${index} (multiple-value-list ${values}))`;
   });
   defineMacro("TIME", (whole) => lisp`(%time (lambda () @${operands(whole)}))`);
-  defineValues("%TIME thunk", timed);
+  defineValues("%TIME thunk", (m, body: Fn) => {
+    const [began, steps] = [m.host.timer(), m.stepsUsed()];
+    const value = m.call0(body);
+    const { mv } = m;
+    const took = `${(m.host.timer() - began).toFixed(1)} ms and ${m.stepsUsed() - steps} steps`;
+    trace(m, `Evaluation took ${took}.\n`);
+    m.mv = mv;
+    return value;
+  });
 }
 
 export const progn = (body: readonly Value[]): Value =>
   body.length === 1 ? (body[0] as Value) : lisp`(progn @${body})`;
-
-function testAndBody(m: Machine, whole: Cons): Value[] {
-  const items = operands(whole);
-  return items.length > 0 ? items : m.programError(`${m.show(whole.car)} needs a test`);
-}
 
 function expandCond(whole: Cons, _: Opaque, m: Machine): Value {
   return operands(whole).reduceRight((rest, clause) => {
@@ -165,19 +168,6 @@ function expandPsetq(whole: Cons, env: Opaque, m: Machine): Value {
   const bindings = held.map((name, index) => [name, items[2 * index + 1] as Value]);
   const sets = names.flatMap((name, index) => [name, held[index] as Value]);
   return lisp`(let ${bindings} (setq @${sets}) nil)`;
-}
-
-function timed(m: Machine, body: Value): Value {
-  const began = m.host.timer();
-  const steps = m.stepsUsed();
-  const value = m.call0(body as Fn);
-  const { mv } = m;
-  trace(
-    m,
-    `Evaluation took ${(m.host.timer() - began).toFixed(1)} ms and ${m.stepsUsed() - steps} steps.\n`,
-  );
-  m.mv = mv;
-  return value;
 }
 
 // case and typecase with their e- and c- variants.

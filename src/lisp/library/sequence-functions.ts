@@ -262,12 +262,11 @@ export function defineSequenceReducing(): void {
       return NIL;
     },
   );
-  for (const name of ["SORT", "STABLE-SORT"]) {
+  for (const name of ["SORT", "STABLE-SORT"])
     defineFunction(`${name} sequence predicate &key key`, (m, sequence, predicate, key) => {
       overwrite(sequence, sorted(m, elements(m, sequence), m.fn(predicate), key));
       return sequence;
     });
-  }
 }
 
 function defineQuantifier(

@@ -76,22 +76,18 @@ function defineMatching(
     return work(m, matches(args[2 + extra + keyCount]), sequence, options, args[0] as Value);
   };
   const plain = (m: Machine, ...args: Options) => {
-    const [test, testNot] = [args[3 + extra + keyCount], args[4 + extra + keyCount]];
+    const [test, testNot] = args.slice(3 + extra + keyCount);
     return run(m, (key) => matchItem(m, args[extra] as Value, test, testNot, key), args);
   };
-  const byPredicate =
-    (wanted: boolean) =>
-    (m: Machine, ...args: Options) =>
-      run(m, (key) => matchPredicate(m, args[extra] as Value, key, wanted), args);
   defineFunction(`${name} ${before}item sequence &key ${keys} key test test-not`, plain as Native);
-  defineFunction(
-    `${name}-IF ${before}predicate sequence &key ${keys} key`,
-    byPredicate(true) as Native,
-  );
-  defineFunction(
-    `${name}-IF-NOT ${before}predicate sequence &key ${keys} key`,
-    byPredicate(false) as Native,
-  );
+  for (const wanted of [true, false]) {
+    const byPredicate = (m: Machine, ...args: Options) =>
+      run(m, (key) => matchPredicate(m, args[extra] as Value, key, wanted), args);
+    defineFunction(
+      `${name}-IF${wanted ? "" : "-NOT"} ${before}predicate sequence &key ${keys} key`,
+      byPredicate as Native,
+    );
+  }
 }
 
 const locate = (items: readonly Value[], matches: Match, isBackwards: boolean): number =>
@@ -127,18 +123,12 @@ function countLimit(m: Machine, count: Value | undefined): number {
 
 /** Puts the items back into a list, vector or string of the same length. */
 export function overwrite(sequence: Value, items: readonly Value[]): void {
-  if (sequence instanceof Vec) {
-    items.forEach((item, at) => {
-      sequence.items[at] = item;
-    });
-  } else if (sequence instanceof Str) {
-    items.forEach((item, at) => {
-      sequence.setCode(at, (item as Char).code);
-    });
-  } else {
-    let cell: Value = sequence;
-    for (const item of items) {
-      if (!(cell instanceof Cons)) return;
+  let cell: Value = sequence;
+  for (let at = 0; at < items.length; at += 1) {
+    const item = items[at] as Value;
+    if (sequence instanceof Vec) sequence.items[at] = item;
+    else if (sequence instanceof Str) sequence.setCode(at, (item as Char).code);
+    else if (cell instanceof Cons) {
       cell.car = item;
       cell = cell.cdr;
     }
@@ -150,21 +140,16 @@ function defineDuplicates(): void {
     defineFunction(
       `${name} sequence &key key test test-not start end from-end`,
       (m, sequence, key, test, testNot, start, end, fromEnd) => {
-        const length = lengthOf(m, sequence);
-        const span = spanOf(m, start, end, length, sequence);
+        const span = spanOf(m, start, end, lengthOf(m, sequence), sequence);
         const items = elements(m, sequence);
-        const part = keyOf(m, key);
-        const keys = items.slice(span.start, span.end).map(part);
+        const keys = items.slice(span.start, span.end).map(keyOf(m, key));
         const holds = testOf(m, test, testNot);
         const dropped =
           holds === eql
             ? repeatedEql(keys, isTrue(fromEnd))
             : repeated(m, keys, holds, isTrue(fromEnd));
-        return sequenceLike(
-          m,
-          sequence,
-          items.filter((_, at) => !dropped.has(at - span.start)),
-        );
+        const kept = items.filter((_, at) => !dropped.has(at - span.start));
+        return sequenceLike(m, sequence, kept);
       },
     );
   }
