@@ -29,23 +29,16 @@ export function equal(m: Machine, a: Value, b: Value): boolean {
     y = y.cdr;
   }
   if (x instanceof Str) return y instanceof Str && x.toString() === y.toString();
-  if (
-    x instanceof Vec &&
-    y instanceof Vec &&
-    x.elementType.name === "BIT" &&
-    y.elementType.name === "BIT" &&
-    x !== y
-  ) {
+  if (x instanceof Vec && y instanceof Vec && x !== y && isBits(x) && isBits(y)) {
     const other = y.items;
     return (
-      x.dims === null &&
-      y.dims === null &&
-      x.length === y.length &&
-      x.items.slice(0, x.length).every((item, at) => item === other[at])
+      x.length === y.length && x.items.slice(0, x.length).every((item, at) => item === other[at])
     );
   }
   return eql(x, y);
 }
+
+const isBits = ({ elementType, dims }: Vec): boolean => elementType.name === "BIT" && dims === null;
 
 /** Like `equal`, but numbers by value, text ignoring case, arrays, structures and tables by their contents. */
 export function equalp(m: Machine, a: Value, b: Value): boolean {
@@ -130,15 +123,7 @@ function mapKey(table: Table, key: Value): unknown {
       (key instanceof Char && key.code >= 0x3000)
       ? atomKey(key)
       : key;
-  if (
-    key instanceof Str ||
-    key instanceof Cons ||
-    key instanceof Float ||
-    key instanceof Ratio ||
-    key instanceof Char
-  )
-    return textKey(table, key);
-  return table.test === "EQUALP" ? textKey(table, key) : key;
+  return textKey(table, key);
 }
 
 /** A JS value that is the same exactly if `eql` holds. */

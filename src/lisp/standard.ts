@@ -34,8 +34,9 @@ import { defineCharacters, defineStrings } from "./library/strings.ts";
 import { defineEquality, defineHelp, definePackages, defineSymbols } from "./library/symbols.ts";
 import { defineDeftype, defineTypes } from "./library/types.ts";
 import { defineBits, defineFillPointers } from "./library/vectors.ts";
+import type { Machine } from "./machine.ts";
 import { definePrelude } from "./prelude.ts";
-import { cl, words } from "./symbol.ts";
+import { cl, type Sym, words } from "./symbol.ts";
 import { defineTypeTable } from "./types.ts";
 
 const definitions: readonly (() => void)[] = [
@@ -119,49 +120,46 @@ function defineOtherNames(): void {
 // Parts of Common Lisp that are absent on purpose; each name signals an error with an alternative.
 
 const files = "files are not supported; use the tools of this session";
-const images = "code cannot be loaded; define the functions in the session";
-const threads = "threads are not supported; pmap and in-parallel run tool calls in parallel";
 
-const functions: readonly [names: string, why: string][] = [
+const absent: readonly [names: string, why: string][] = [
   [
-    "OPEN PROBE-FILE DELETE-FILE RENAME-FILE DIRECTORY FILE-LENGTH FILE-POSITION FILE-WRITE-DATE ENSURE-DIRECTORIES-EXIST TRUENAME PATHNAME MAKE-PATHNAME MERGE-PATHNAMES NAMESTRING PARSE-NAMESTRING FILE-NAMESTRING DIRECTORY-NAMESTRING PATHNAME-NAME PATHNAME-TYPE PATHNAME-DIRECTORY USER-HOMEDIR-PATHNAME FILE-AUTHOR READ-BYTE WRITE-BYTE PATHNAME-DEVICE PATHNAME-HOST PATHNAME-VERSION PATHNAME-MATCH-P TRANSLATE-PATHNAME TRANSLATE-LOGICAL-PATHNAME ENOUGH-NAMESTRING HOST-NAMESTRING LOGICAL-PATHNAME LOGICAL-PATHNAME-TRANSLATIONS LOAD-LOGICAL-PATHNAME-TRANSLATIONS WILD-PATHNAME-P COMPILE-FILE-PATHNAME FILE-STRING-LENGTH",
+    `OPEN PROBE-FILE DELETE-FILE RENAME-FILE DIRECTORY FILE-LENGTH FILE-POSITION FILE-WRITE-DATE
+    ENSURE-DIRECTORIES-EXIST TRUENAME PATHNAME MAKE-PATHNAME MERGE-PATHNAMES NAMESTRING
+    PARSE-NAMESTRING FILE-NAMESTRING DIRECTORY-NAMESTRING PATHNAME-NAME PATHNAME-TYPE
+    PATHNAME-DIRECTORY USER-HOMEDIR-PATHNAME FILE-AUTHOR READ-BYTE WRITE-BYTE PATHNAME-DEVICE
+    PATHNAME-HOST PATHNAME-VERSION PATHNAME-MATCH-P TRANSLATE-PATHNAME TRANSLATE-LOGICAL-PATHNAME
+    ENOUGH-NAMESTRING HOST-NAMESTRING LOGICAL-PATHNAME LOGICAL-PATHNAME-TRANSLATIONS
+    LOAD-LOGICAL-PATHNAME-TRANSLATIONS WILD-PATHNAME-P COMPILE-FILE-PATHNAME FILE-STRING-LENGTH`,
     files,
   ],
-  ["LOAD COMPILE-FILE REQUIRE PROVIDE", images],
+  [
+    "LOAD COMPILE-FILE REQUIRE PROVIDE",
+    "code cannot be loaded; define the functions in the session",
+  ],
   ["Y-OR-N-P YES-OR-NO-P", "no user can answer; pass the answer as an argument"],
   [
-    "SET-MACRO-CHARACTER SET-DISPATCH-MACRO-CHARACTER GET-MACRO-CHARACTER MAKE-DISPATCH-MACRO-CHARACTER SET-SYNTAX-FROM-CHAR GET-DISPATCH-MACRO-CHARACTER",
+    `SET-MACRO-CHARACTER SET-DISPATCH-MACRO-CHARACTER GET-MACRO-CHARACTER SET-SYNTAX-FROM-CHAR
+    MAKE-DISPATCH-MACRO-CHARACTER GET-DISPATCH-MACRO-CHARACTER`,
     "the syntax cannot be changed",
   ],
   ["ROOM ED DRIBBLE INSPECT", "there is nothing to inspect interactively"],
+  ["UPGRADED-COMPLEX-PART-TYPE", "complex numbers are not supported"],
+  ["GUILDHALL:QUIT GUILDHALL:EXIT", "a program cannot end the session; return from it instead"],
   [
-    "COMPLEX REALPART IMAGPART CONJUGATE PHASE CIS UPGRADED-COMPLEX-PART-TYPE",
-    "complex numbers are not supported",
+    "GUILDHALL:RUN-PROGRAM GUILDHALL:RUN-SHELL-COMMAND",
+    "processes are not supported; use the tools of this session",
+  ],
+  [
+    "GUILDHALL:MAKE-THREAD",
+    "threads are not supported; pmap and in-parallel run tool calls in parallel",
   ],
 ];
 
-const extras: readonly [names: string, why: string][] = [
-  ["QUIT EXIT", "a program cannot end the session; return from it instead"],
-  ["RUN-PROGRAM RUN-SHELL-COMMAND", "processes are not supported; use the tools of this session"],
-  ["MAKE-THREAD", threads],
-];
-
 function defineAbsent(): void {
-  for (const [names, why] of functions)
-    for (const name of names.split(" ")) absentFunction(name, why);
-  for (const [names, why] of extras)
-    for (const name of names.split(" ")) absentFunction(`GUILDHALL:${name}`, why);
-  for (const name of ["WITH-OPEN-FILE"]) {
-    defineMacro(name, (_, __, m) =>
-      m.unavailable(named(name), `${name.toLowerCase()} is not available: ${files}`),
-    );
-  }
-}
-
-function absentFunction(name: string, why: string): void {
-  const sym = named(name);
-  if (sym.fn !== null) return;
-  defineFunction(`${name} &rest arguments`, (m) =>
-    m.unavailable(sym, `${sym.name.toLowerCase()} is not available: ${why}`),
-  );
+  const refuse = (m: Machine, sym: Sym, why: string): never =>
+    m.unavailable(sym, `${sym.name.toLowerCase()} is not available: ${why}`);
+  for (const [names, why] of absent)
+    for (const name of words(names))
+      defineFunction(`${name} &rest arguments`, (m) => refuse(m, named(name), why));
+  defineMacro("WITH-OPEN-FILE", (_, __, m) => refuse(m, named("WITH-OPEN-FILE"), files));
 }

@@ -35,15 +35,13 @@ export function defineSequenceBuilding(): void {
   });
   defineFunction("COPY-SEQ sequence", (m, sequence) => subsequence(m, sequence, 0, undefined));
   defineFunction("REVERSE sequence", (m, sequence) =>
-    sequenceLike(m, sequence, [...elements(m, sequence)].reverse()),
+    sequenceLike(m, sequence, elements(m, sequence).toReversed()),
   );
   defineFunction("NREVERSE sequence", (m, sequence) => {
-    const items = [...elements(m, sequence)].reverse();
-    if (!(sequence instanceof Cons)) {
-      overwrite(sequence, items);
-      return sequence;
-    }
-    return reverseInPlace(sequence);
+    const items = elements(m, sequence).toReversed();
+    if (sequence instanceof Cons) return reverseInPlace(sequence);
+    overwrite(sequence, items);
+    return sequence;
   });
   defineFunction("FILL sequence item &key start end", (m, sequence, item, start, end) => {
     const span = spanOf(m, start, end, lengthOf(m, sequence), sequence);

@@ -48,12 +48,10 @@ function typeOf(m: Machine, value: Value): Value {
   if (value === NIL) return cl("NULL");
   if (value === T) return cl("BOOLEAN");
   if (value instanceof Sym) return cl(value.pkg === sharedKeywords ? "KEYWORD" : "SYMBOL");
-  if (value instanceof Str) {
-    const isSimple = value.fill < 0 && !value.adjustable;
-    return isSimple
+  if (value instanceof Str)
+    return value.fill < 0 && !value.adjustable
       ? type(cl("SIMPLE-ARRAY"), cl("CHARACTER"), type(value.capacity))
       : type(cl("VECTOR"), cl("CHARACTER"), value.capacity);
-  }
   if (value instanceof Vec) return arrayType(m, value);
   if (value instanceof Fn)
     return value.code.generic === null ? cl("COMPILED-FUNCTION") : cl("STANDARD-GENERIC-FUNCTION");
@@ -71,13 +69,11 @@ function integerType(m: Machine, value: number | bigint): Value {
 
 function arrayType(m: Machine, { items, dims, fill, adjustable, elementType }: Vec): Value {
   const isSimple = fill < 0 && !adjustable;
-  if (dims !== null)
-    return m.list([cl(isSimple ? "SIMPLE-ARRAY" : "ARRAY"), elementType, listOf(dims)]);
-  if (elementType.name === "BIT")
-    return m.list([cl(isSimple ? "SIMPLE-BIT-VECTOR" : "BIT-VECTOR"), items.length]);
-  return isSimple
-    ? m.list([cl("SIMPLE-VECTOR"), items.length])
-    : m.list([cl("VECTOR"), elementType, items.length]);
+  const named = (name: string, ...args: Value[]) =>
+    m.list([cl(isSimple ? `SIMPLE-${name}` : name), ...args]);
+  if (dims !== null) return named("ARRAY", elementType, listOf(dims));
+  if (elementType.name === "BIT") return named("BIT-VECTOR", items.length);
+  return isSimple ? named("VECTOR", items.length) : named("VECTOR", elementType, items.length);
 }
 
 const floats = new Set(["FLOAT", "DOUBLE-FLOAT", "SINGLE-FLOAT", "SHORT-FLOAT", "LONG-FLOAT"]);
@@ -127,48 +123,12 @@ export function sequenceOfType(
   items: readonly Value[],
   isBlank = false,
 ): Value {
-  const elementType = elementTypeOf(m, type);
-  checkLength(m, type, items.length);
-  if (elementType === null) return m.list(items);
-  if (elementType.name === "CHARACTER")
-    return stringOf(m, isBlank ? items.map(() => char(0)) : items);
-  const contents = isBlank ? items.map(() => 0) : checkBits(m, items, elementType);
-  return vectorOf(m, contents, elementType);
-}
-
-function checkBits(m: Machine, items: readonly Value[], elementType: Sym): readonly Value[] {
-  if (elementType.name === "BIT")
-    for (const item of items) if (item !== 0 && item !== 1) m.typeError(item, "BIT");
-  return items;
-}
-
-/** Null for lists. */
-function elementTypeOf(m: Machine, type: Value): Sym | null {
-  const expanded = expandType(m, type);
-  const head = expanded instanceof Cons ? expanded.car : expanded;
-  const name = head instanceof Sym ? head.name : "";
-  const [, element] = itemsOf(expanded);
-  if (name === "LIST" || name === "CONS" || name === "NULL") return null;
-  if (strings.has(name)) return cl("CHARACTER");
-  if (bits.has(name)) return cl("BIT");
-  if (name === "") return unknownType(m, type);
-  if (!vectors.has(name))
-    return m.typeError(
-      type,
-      "SEQUENCE",
-      "~s is not a sequence type; use LIST, VECTOR or STRING",
-      type,
-    );
-  if (name === "SIMPLE-VECTOR" || !(element instanceof Sym)) return T;
-  if (characters.has(element.name)) return cl("CHARACTER");
-  return element.name === "BIT" ? element : T;
-}
-
-/** The required length, given by `(vector t 3)`, `(string 3)` and NULL. */
-function checkLength(m: Machine, type: Value, length: number): void {
   const expanded = expandType(m, type);
   const [head, first, second] = expanded instanceof Cons ? itemsOf(expanded) : [expanded];
   const name = head instanceof Sym ? head.name : "";
+  const elementType = elementTypeOf(m, type, name, first);
+  const { length } = items;
+  // The required length, given by `(vector t 3)`, `(string 3)` and NULL.
   const size = vectors.has(name) && name !== "SIMPLE-VECTOR" ? second : first;
   const expected = size instanceof Cons ? size.car : size;
   const isWrong =
@@ -176,6 +136,28 @@ function checkLength(m: Machine, type: Value, length: number): void {
     (name === "CONS" && length === 0) ||
     (typeof expected === "number" && expected !== length);
   if (isWrong) m.typeError(length, type, `a sequence of length ${length} is not of type ~s`, type);
+  if (elementType === null) return m.list(items);
+  if (elementType.name === "CHARACTER")
+    return stringOf(m, isBlank ? items.map(() => char(0)) : items);
+  const contents = isBlank ? items.map(() => 0) : items;
+  if (elementType.name === "BIT")
+    for (const item of contents) if (item !== 0 && item !== 1) m.typeError(item, "BIT");
+  return vectorOf(m, contents, elementType);
+}
+
+/** Null for lists. */
+function elementTypeOf(m: Machine, type: Value, name: string, element?: Value): Sym | null {
+  if (name === "LIST" || name === "CONS" || name === "NULL") return null;
+  if (strings.has(name)) return cl("CHARACTER");
+  if (bits.has(name)) return cl("BIT");
+  if (name === "") return unknownType(m, type);
+  if (!vectors.has(name)) {
+    const text = "~s is not a sequence type; use LIST, VECTOR or STRING";
+    return m.typeError(type, "SEQUENCE", text, type);
+  }
+  if (name === "SIMPLE-VECTOR" || !(element instanceof Sym)) return T;
+  if (characters.has(element.name)) return cl("CHARACTER");
+  return element.name === "BIT" ? element : T;
 }
 
 // `deftype`.
