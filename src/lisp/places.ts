@@ -6,7 +6,7 @@ import type { Fn, Macro } from "./function.ts";
 import type { Machine } from "./machine.ts";
 import { keywordOf } from "./packages.ts";
 import { NIL, Sym, words } from "./symbol.ts";
-import { Cons, itemsOf, Opaque, type Value } from "./values.ts";
+import { Cons, itemsOf, Opaque, unknownKeyword, type Value } from "./values.ts";
 
 export interface Expansion {
   /** Temporary variables and the forms for them, in order. */
@@ -248,24 +248,22 @@ function checkedName(m: Machine, name: Value, patterns: boolean): Value {
 }
 
 function parameter(m: Machine, item: Value, patterns: boolean): PlaceParameter {
-  if (!(item instanceof Cons))
-    return { name: checkedName(m, item, patterns), init: NIL, supplied: null };
-  const init = item.cdr instanceof Cons ? item.cdr.car : NIL;
-  const more = item.cdr instanceof Cons ? item.cdr.cdr : NIL;
-  const supplied = more instanceof Cons ? checkedName(m, more.car, false) : null;
-  return { name: checkedName(m, item.car, patterns), init, supplied: supplied as Sym | null };
+  const [name = NIL, init = NIL, supplied] = item instanceof Cons ? itemsOf(item) : [item];
+  return {
+    name: checkedName(m, name, patterns),
+    init,
+    supplied: supplied === undefined ? null : (checkedName(m, supplied, false) as Sym),
+  };
 }
 
 function keyParameter(m: Machine, item: Value, patterns: boolean): PlaceParameter & { key: Sym } {
-  const head = item instanceof Cons ? item.car : item;
-  if (item instanceof Cons && head instanceof Cons) {
-    const [key, name] = [head.car, head.cdr instanceof Cons ? head.cdr.car : NIL];
-    if (!(key instanceof Sym)) m.programError(`${m.show(key)} cannot be a keyword`);
+  if (item instanceof Cons && item.car instanceof Cons) {
+    const [key, name = NIL] = itemsOf(item.car);
+    if (!(key instanceof Sym)) return m.programError(`${m.show(key as Value)} cannot be a keyword`);
     return { ...parameter(m, new Cons(name, item.cdr), patterns), key };
   }
   const plain = parameter(m, item, patterns);
-  const { name } = plain.name as Sym;
-  return { ...plain, key: keywordOf(m, name) };
+  return { ...plain, key: keywordOf(m, (plain.name as Sym).name) };
 }
 
 // Converts patterns of `destructuring-bind` and macros to bindings for `let*`.
@@ -345,23 +343,17 @@ function bindPattern(m: Machine, name: Value, init: Value, source: Source, made:
 
 /** The natives that the bindings call. */
 export function checkPattern(m: Machine, value: Value, min: Value, max: Value, what: Value): Value {
+  const least = min as number;
+  const most = max === NIL ? Number.POSITIVE_INFINITY : (max as number);
   let count = 0;
   let at = value;
-  const limit = max === NIL ? Number.POSITIVE_INFINITY : (max as number);
-  for (
-    ;
-    at instanceof Cons && count <= limit && (max !== NIL || count < (min as number));
-    at = at.cdr
-  )
-    count++;
-  if (count < (min as number) || count > limit || (max !== NIL && at !== NIL)) {
+  // Without a limit, it is enough to see the least.
+  for (; at instanceof Cons && count <= (max === NIL ? least - 1 : most); at = at.cdr) count++;
+  if (count < least || count > most || (max !== NIL && at !== NIL)) {
     const exact = min === max ? `exactly ${min}` : `${min} to ${max}`;
     const needed = max === NIL ? `at least ${min}` : exact;
-    mismatch(
-      m,
-      what,
-      `${m.show(value)} does not fit the lambda list of ${m.show(what)}: it needs ${needed} element(s)`,
-    );
+    const text = `${m.show(value)} does not fit the lambda list of ${m.show(what)}`;
+    mismatch(m, what, `${text}: it needs ${needed} element(s)`);
   }
   return value;
 }
@@ -379,22 +371,14 @@ export function checkKeys(
   allow: Value,
   what: Value,
 ): Value {
-  let allowed = allow !== NIL;
-  let unknown: Value | null = null;
-  for (let at = value; at instanceof Cons; at = at.cdr.cdr) {
-    if (!(at.cdr instanceof Cons))
-      return mismatch(m, what, `odd number of keyword arguments for ${m.show(what)}`);
-    if (at.car === named(":ALLOW-OTHER-KEYS")) allowed ||= at.cdr.car !== NIL;
-    else if (!contains(known, at.car)) unknown ??= at.car;
-  }
-  if (unknown !== null && !allowed)
+  const args = itemsOf(value);
+  if (args.length % 2 === 1)
+    return mismatch(m, what, `odd number of keyword arguments for ${m.show(what)}`);
+  const keys = itemsOf(known);
+  const unknown = allow === NIL ? unknownKeyword(args, 0, (key) => keys.includes(key)) : undefined;
+  if (unknown !== undefined)
     mismatch(m, what, `${m.show(what)} does not accept the keyword argument ${m.show(unknown)}`);
   return value;
-}
-
-function contains(items: Value, item: Value): boolean {
-  for (let at = items; at instanceof Cons; at = at.cdr) if (at.car === item) return true;
-  return false;
 }
 
 /** The list whose first element is the value for `key`, or NIL. */

@@ -328,81 +328,70 @@ function isClassEmpty(kind: string, is: Traits, isNot: Traits): Answer {
 
 // ---- intervals of numbers
 
-interface End {
-  readonly value: Value;
-  readonly isOpen: boolean;
-}
+/** As in a type: `(n)` excludes n, `*` is infinite. */
+type Interval = readonly [low: Value, high: Value];
 
-/** A missing end is infinite. */
-interface Interval {
-  readonly low?: End | undefined;
-  readonly high?: End | undefined;
-}
+const numberOf = (bound: Value): Value => (bound instanceof Cons ? bound.car : bound);
 
 function isRangeEmpty(m: Machine, kind: string, is: Traits, isNot: Traits): Answer {
   const isZero = ({ object }: { object: Value }) => object instanceof Float && object.value === 0;
   // Zero and minus zero are the same in a range, but not the same object.
   if (kind === "DOUBLE-FLOAT" && traits(isNot, "object").some(isZero)) return "unknown";
+  const all: Interval = [any, any];
+  const allowed = is.reduce((rest, one) => common(m, rest, intervalOf(m, kind, one) ?? all), all);
   const left = isNot.reduce<Interval[]>(
     (rest, trait) => rest.flatMap((one) => without(m, kind, one, trait)),
-    [is.reduce<Interval>((rest, trait) => common(m, rest, intervalOf(m, kind, trait) ?? {}), {})],
+    [allowed],
   );
   return yesIf(!left.some((one) => isInhabited(m, kind, one)));
 }
 
 function intervalOf(m: Machine, kind: string, trait: Trait): Interval | undefined {
   if (trait.kind === "range")
-    return { low: endOf(m, kind, trait.low, 1), high: endOf(m, kind, trait.high, -1) };
-  if (trait.kind !== "object" || !isNumber(trait.object)) return undefined;
-  const end = { value: trait.object, isOpen: false };
-  return { low: end, high: end };
+    return [inwards(m, kind, trait.low, 1), inwards(m, kind, trait.high, -1)];
+  return trait.kind === "object" && isNumber(trait.object)
+    ? [trait.object, trait.object]
+    : undefined;
 }
 
-/** Ends of integers are closed and whole; `inward` is 1 for the low end. */
-function endOf(m: Machine, kind: string, bound: Value, inward: 1 | -1): End | undefined {
-  if (bound === any) return undefined;
-  const isOpen = bound instanceof Cons;
-  const value = isOpen ? bound.car : bound;
-  if (kind !== "INTEGER") return { value, isOpen };
-  const { quotient, remainder } = divideRounded(m, inward === 1 ? "ceiling" : "floor", value, 1);
-  const isWhole = compare(m, remainder, 0) === 0;
-  return { value: isOpen && isWhole ? add(m, quotient, inward) : quotient, isOpen: false };
+/** Bounds of integers are closed and whole; `inward` is 1 for the low one. */
+function inwards(m: Machine, kind: string, bound: Value, inward: 1 | -1): Value {
+  if (bound === any || kind !== "INTEGER") return bound;
+  const rounding = inward === 1 ? "ceiling" : "floor";
+  const { quotient, remainder } = divideRounded(m, rounding, numberOf(bound), 1);
+  const isExcluded = bound instanceof Cons && compare(m, remainder, 0) === 0;
+  return isExcluded ? add(m, quotient, inward) : quotient;
 }
 
-/** The end that is further inside. */
-function inner(
-  m: Machine,
-  a: End | undefined,
-  b: End | undefined,
-  inward: 1 | -1,
-): End | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  const order = compare(m, a.value, b.value) * inward;
-  return order > 0 || (order === 0 && a.isOpen) ? a : b;
+/** The bound that is further inside. */
+function inner(m: Machine, a: Value, b: Value, inward: 1 | -1): Value {
+  if (a === any || b === any) return a === any ? b : a;
+  const order = compare(m, numberOf(a), numberOf(b)) * inward;
+  return order > 0 || (order === 0 && a instanceof Cons) ? a : b;
 }
 
-const common = (m: Machine, a: Interval, b: Interval): Interval => ({
-  low: inner(m, a.low, b.low, 1),
-  high: inner(m, a.high, b.high, -1),
-});
+const common = (m: Machine, a: Interval, b: Interval): Interval => [
+  inner(m, a[0], b[0], 1),
+  inner(m, a[1], b[1], -1),
+];
 
 /** The parts left below and above. */
 function without(m: Machine, kind: string, from: Interval, trait: Trait): Interval[] {
   const taken = intervalOf(m, kind, trait);
   if (taken === undefined) return [from];
-  const beyond = ({ value, isOpen }: End, inward: 1 | -1): End | undefined =>
-    endOf(m, kind, isOpen ? value : m.list([value]), inward);
-  const { low, high } = taken;
+  const beyond = (bound: Value, inward: 1 | -1): Value =>
+    inwards(m, kind, bound instanceof Cons ? bound.car : m.list([bound]), inward);
+  const [low, high] = taken;
   return [
-    ...(low === undefined ? [] : [common(m, from, { high: beyond(low, -1) })]),
-    ...(high === undefined ? [] : [common(m, from, { low: beyond(high, 1) })]),
+    ...(low === any ? [] : [common(m, from, [any, beyond(low, -1)])]),
+    ...(high === any ? [] : [common(m, from, [beyond(high, 1), any])]),
   ];
 }
 
-function isInhabited(m: Machine, kind: string, { low, high }: Interval): boolean {
-  if (low === undefined || high === undefined) return true;
-  const order = compare(m, low.value, high.value);
-  if (order !== 0 || low.isOpen || high.isOpen) return order < 0;
-  if (kind === "RATIO") return low.value instanceof Ratio;
-  return kind !== "DOUBLE-FLOAT" || low.value instanceof Float;
+function isInhabited(m: Machine, kind: string, [low, high]: Interval): boolean {
+  if (low === any || high === any) return true;
+  const order = compare(m, numberOf(low), numberOf(high));
+  if (order !== 0 || low instanceof Cons || high instanceof Cons) return order < 0;
+  if (kind === "RATIO") return low instanceof Ratio;
+  return kind !== "DOUBLE-FLOAT" || low instanceof Float;
 }
