@@ -16,9 +16,10 @@ export const dispatchMacros: ReadonlyMap<string, DispatchMacro> = new Map<string
   ["\\", readCharacter],
   ["(", readVector],
   [":", readUninterned],
-  ["B", (reader, _, from) => readInRadix(reader, 2, from)],
-  ["O", (reader, _, from) => readInRadix(reader, 8, from)],
-  ["X", (reader, _, from) => readInRadix(reader, 16, from)],
+  ...Object.entries({ B: 2, O: 8, X: 16 }).map(([name, radix]): [string, DispatchMacro] => [
+    name,
+    (reader, _, from) => readInRadix(reader, radix, from),
+  ]),
   [
     "R",
     (reader, radix, from) =>
@@ -69,12 +70,10 @@ function readCharacter(reader: Reader, _: number | null, from: number): Value {
 
 function readVector(reader: Reader, length: number | null, from: number): Value {
   const items = itemsOf(reader.list(")", from));
-  if (length !== null) {
-    if (items.length > length)
-      reader.fault(`more than ${length} elements in the vector at ${reader.where(from)}`);
-    reader.m.alloc(length);
-    while (items.length < length) items.push(items.at(-1) ?? NIL);
-  }
+  if (length !== null && items.length > length)
+    reader.fault(`more than ${length} elements in the vector at ${reader.where(from)}`);
+  reader.m.alloc(length ?? 0);
+  while (items.length < (length ?? 0)) items.push(items.at(-1) ?? NIL);
   reader.m.alloc(items.length);
   return new Vec(items);
 }
@@ -94,8 +93,8 @@ function readBits(reader: Reader, length: number | null, from: number): Value {
   const items: Value[] = [...text].map(Number);
   if (length !== null && (items.length > length || (items.length === 0 && length > 0)))
     reader.fault(`the bits at ${reader.where(from)} do not fit the length ${length}`);
-  if (length !== null) reader.m.alloc(length);
-  while (length !== null && items.length < length) items.push(items.at(-1) ?? 0);
+  reader.m.alloc(length ?? 0);
+  while (items.length < (length ?? 0)) items.push(items.at(-1) ?? 0);
   const made = new Vec(items);
   made.elementType = named("BIT");
   return made;
@@ -155,18 +154,11 @@ function readIf(reader: Reader, wanted: boolean, from: number): Value | undefine
 
 function hasFeature(feature: Value): boolean {
   if (feature instanceof Sym) return itemsOf(named("*FEATURES*").value ?? NIL).includes(feature);
-  if (!(feature instanceof Cons) || !(feature.car instanceof Sym)) return false;
-  const parts = itemsOf(feature.cdr);
-  switch (feature.car.name) {
-    case "AND":
-      return parts.every(hasFeature);
-    case "OR":
-      return parts.some(hasFeature);
-    case "NOT":
-      return !hasFeature(parts[0] ?? NIL);
-    default:
-      return false;
-  }
+  const [operator, ...parts] = itemsOf(feature);
+  const name = operator instanceof Sym ? operator.name : "";
+  if (name === "OR") return parts.some(hasFeature);
+  if (name === "NOT") return !hasFeature(parts[0] ?? NIL);
+  return name === "AND" && parts.every(hasFeature);
 }
 
 function readLabelled(reader: Reader, label: number | null, from: number): Value {
@@ -280,20 +272,20 @@ function joined(parts: readonly Part[]): Value {
     return form(["QUOTE", list(...parts.map((part) => constantOf(part.form)))]);
   const groups: Value[] = [];
   let run: Value[] = [];
+  const endRun = (): void => {
+    if (run.length > 0) groups.push(form(["LIST", ...run]));
+    run = [];
+  };
   for (const part of parts) {
     if (part.kind === "constant" || part.kind === "item") run.push(part.form);
     else {
-      if (run.length > 0) groups.push(form(["LIST", ...run]));
-      run = [];
+      endRun();
       groups.push(part.form);
     }
   }
-  const last = parts.at(-1);
-  if (run.length > 0) groups.push(form(["LIST", ...run]));
-  if (groups.length === 1)
-    return last?.kind === "splice" ? form(["APPEND", ...groups]) : (groups[0] as Value);
-  // A template with a dotted end is (list* a b tail); append handles mixtures.
-  return form(["APPEND", ...groups]);
+  endRun();
+  const isWhole = groups.length === 1 && parts.at(-1)?.kind !== "splice";
+  return isWhole ? (groups[0] as Value) : form(["APPEND", ...groups]);
 }
 
 function isConstant(expanded: Value): boolean {

@@ -135,11 +135,10 @@ function latestSubclassed(
   ordered: readonly LispClass[],
 ): LispClass | undefined {
   if (free.length < 2) return free[0];
-  for (const below of [...ordered].reverse()) {
-    const found = free.find((one) => below.supers.includes(one));
-    if (found !== undefined) return found;
-  }
-  return free[0];
+  const above = ordered
+    .toReversed()
+    .flatMap(({ supers }) => free.find((one) => supers.includes(one)) ?? []);
+  return above[0] ?? free[0];
 }
 
 // Conditions of CLOS without a name in the standard.

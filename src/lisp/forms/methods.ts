@@ -15,7 +15,7 @@ import type { Machine } from "../machine.ts";
 import { refuseLocked } from "../packages.ts";
 import { parseLambdaList } from "../places.ts";
 import { Str } from "../string.ts";
-import { bool, isKeyword, NIL, Sym, words } from "../symbol.ts";
+import { bool, isKeyword, NIL, Sym, T, words } from "../symbol.ts";
 import { Cons, itemsOf, list, listOf, Opaque, type Value } from "../values.ts";
 import { missingClass, refuseRepeated } from "./class-table.ts";
 import {
@@ -82,26 +82,26 @@ export function defineMethods(): void {
     genericOf(m, generic).own = itemsOf(methods).map((method) => methodOf(m, method));
     return generic;
   });
-  defineValues("%CALL-NEXT-METHOD next arguments", callNextMethod);
+  defineValues("%CALL-NEXT-METHOD next arguments", (m, next: Opaque, args) => {
+    const { run, args: original, generic } = next.content as NextMethod;
+    if (run === null) return m.apply(m.fn(named("NO-NEXT-METHOD")), [generic.fn, ...original]);
+    return run(m, args === NIL ? original : itemsOf(args));
+  });
   defineFunction("%NEXT-METHOD-P next", (_, next: Opaque) =>
     bool((next.content as NextMethod).run !== null),
   );
   defineMissing();
   defineStandardGeneric(
     "FIND-METHOD generic qualifiers specializers &optional errorp",
-    (m, generic, qualifiers, specializers, errorp = named("T")) => {
+    (m, generic, qualifiers, specializers, errorp = T) => {
+      const { name, shape, methods } = genericOf(m, generic);
       const wanted = itemsOf(specializers).map((specializer) => specializerOf(m, specializer));
-      const names = itemsOf(qualifiers);
-      const { required } = genericOf(m, generic).shape;
-      if (wanted.length !== required)
-        m.fail(`${m.show(genericOf(m, generic).name)} has ${required} required parameters`);
-      const found = genericOf(m, generic).methods.find((method) =>
-        areAlike(method, { qualifiers: names, specializers: wanted }),
-      );
+      if (wanted.length !== shape.required)
+        m.fail(`${m.show(name)} has ${shape.required} required parameters`);
+      const signature = { qualifiers: itemsOf(qualifiers), specializers: wanted };
+      const found = methods.find((method) => areAlike(method, signature));
       if (found === undefined && errorp !== NIL)
-        return m.fail(
-          `${m.show(genericOf(m, generic).name)} has no method ${m.show(list(qualifiers, specializers))}`,
-        );
+        return m.fail(`${m.show(name)} has no method ${m.show(list(qualifiers, specializers))}`);
       return found?.handle ?? NIL;
     },
   );
@@ -153,20 +153,10 @@ function findOwner(m: Machine, method: Method): Generic | undefined {
 
 // ---- expansion
 
-interface MethodParts {
-  readonly qualifiers: Value[];
-  readonly lambdaList: Value;
-  readonly body: Value[];
-}
-
-function splitMethod(m: Machine, name: Value, rest: readonly Value[]): MethodParts {
+function expandMethod(m: Machine, [name = NIL, ...rest]: readonly Value[]): Value {
   const at = rest.findIndex((item) => item instanceof Cons || item === NIL);
   if (at < 0) return m.programError(`the method of ${m.show(name)} has no lambda list`);
-  return { qualifiers: rest.slice(0, at), lambdaList: rest[at] as Value, body: rest.slice(at + 1) };
-}
-
-function expandMethod(m: Machine, [name = NIL, ...rest]: readonly Value[]): Value {
-  const { qualifiers, lambdaList, body } = splitMethod(m, name, rest);
+  const [qualifiers, lambdaList, body] = [rest.slice(0, at), rest[at] as Value, rest.slice(at + 1)];
   const { specializers, plain } = splitLambdaList(m, lambdaList);
   const usesNext = mentionsNext(body);
   const isDocumented = body[0] instanceof Str && body.length > 1;
@@ -236,31 +226,26 @@ function expandGeneric(
   m: Machine,
   [name = NIL, lambdaList = NIL, ...options]: readonly Value[],
 ): Value {
-  let [combination, documentation, precedence]: Value[] = [NIL, NIL, NIL];
-  const keys = options.map((option) => itemsOf(option)[0] as Value);
-  refuseRepeated(
-    m,
-    "DEFGENERIC",
-    keys.filter((key) => !isKeyword(key, "METHOD") && key !== named("DECLARE")),
-  );
-  const methods: Template[] = [];
-  for (const option of options) {
-    const [key, ...args] = itemsOf(option);
-    if (isKeyword(key, "METHOD-COMBINATION")) combination = listOf(args);
-    else if (isKeyword(key, "ARGUMENT-PRECEDENCE-ORDER")) precedence = listOf(args);
-    else if (isKeyword(key, "DOCUMENTATION")) documentation = args[0] ?? NIL;
-    else if (isKeyword(key, "METHOD")) methods.push(["DEFMETHOD", name, ...args]);
-    else if (
-      key !== named("DECLARE") &&
-      !isKeyword(key, "GENERIC-FUNCTION-CLASS") &&
-      !isKeyword(key, "METHOD-CLASS")
-    )
-      m.programError(`DEFGENERIC does not support the option ${m.show(option)}`);
-  }
+  const given = options.map((option) => itemsOf(option) as [Value, ...Value[]]);
+  const known = given.filter(([key]) => key !== named("DECLARE"));
+  const all = (wanted: string): Value[][] =>
+    known.flatMap(([key, ...args]) => (isKeyword(key, wanted) ? [args] : []));
+  const once = known.map(([key]) => key).filter((key) => !isKeyword(key, "METHOD"));
+  refuseRepeated(m, "DEFGENERIC", once);
+  const stray = known.find(([key]) => !genericOptions.some((name) => isKeyword(key, name)));
+  if (stray !== undefined)
+    m.programError(`DEFGENERIC does not support the option ${m.show(listOf(stray))}`);
+  const [combination] = all("METHOD-COMBINATION");
+  const [precedence] = all("ARGUMENT-PRECEDENCE-ORDER");
+  const [documentation] = all("DOCUMENTATION").flat();
+  const methods = all("METHOD").map((args): Template => ["DEFMETHOD", name, ...args]);
   return lisp`(progn
     (%define-generic '${name} '${lambdaList} '${combination} '${precedence} '${documentation})
     (%own-methods #'${name} (list @${methods})))`;
 }
+
+const genericOptions = words(`METHOD METHOD-COMBINATION ARGUMENT-PRECEDENCE-ORDER DOCUMENTATION
+  GENERIC-FUNCTION-CLASS METHOD-CLASS`);
 
 // ---- definition
 
@@ -342,14 +327,6 @@ function refuseIncongruent(m: Machine, { name, shape }: Generic, other: Shape): 
   m.fail(
     `a method of ${m.show(name)} takes other arguments than the generic function: ${lambdaListText(shape)}`,
   );
-}
-
-// ---- next methods
-
-function callNextMethod(m: Machine, next: Opaque, args: Value): Value {
-  const { run, args: original, generic } = next.content as NextMethod;
-  if (run === null) return m.apply(m.fn(named("NO-NEXT-METHOD")), [generic.fn, ...original]);
-  return run(m, args === NIL ? original : itemsOf(args));
 }
 
 // ---- failures
