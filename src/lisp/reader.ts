@@ -153,20 +153,15 @@ export class Reader {
   }
 
   #skipComment(): void {
-    const from = this.at;
+    const { text, at: from } = this;
     let depth = 0;
-    const { text } = this;
-    for (;;) {
+    do {
       if (this.at >= text.length) this.endOfText(`missing |# for the #| at ${this.where(from)}`);
-      if (text.startsWith("#|", this.at)) depth++;
-      else if (text.startsWith("|#", this.at)) depth--;
-      else {
-        this.at++;
-        continue;
-      }
-      this.at += 2;
-      if (depth === 0) return;
-    }
+      const [opens, closes] = [text.startsWith("#|", this.at), text.startsWith("|#", this.at)];
+      if (opens) depth++;
+      if (closes) depth--;
+      this.at += opens || closes ? 2 : 1;
+    } while (depth > 0);
   }
 
   /** Undefined if the text produced no form, such as one skipped by `#+`. */
@@ -204,6 +199,7 @@ export class Reader {
     const { m } = this;
     let head: Value = NIL;
     let last: Cons | null = null;
+    let dot = -1;
     for (;;) {
       this.skipBlank();
       if (this.at >= this.text.length)
@@ -212,13 +208,15 @@ export class Reader {
         this.at++;
         return head;
       }
-      if (this.#isDot()) {
+      if (dot < 0 && this.#isDot()) {
         if (last === null) this.fault(`no form before the dot at ${this.where(this.at)}`);
-        this.#dottedEnd(last, from);
-        return head;
+        dot = this.at++;
+        last.cdr = this.need(".", dot);
+        continue;
       }
       const item = this.#dispatch();
       if (item === undefined) continue;
+      if (dot >= 0) this.fault(`more than one form after the dot at ${this.where(dot)}`);
       const cell: Cons = m.cons(item, NIL);
       if (last === null) {
         head = cell;
@@ -232,22 +230,6 @@ export class Reader {
     if (this.text[this.at] !== ".") return false;
     const next = this.text[this.at + 1];
     return next === undefined || whitespace.has(next) || terminating.has(next);
-  }
-
-  #dottedEnd(last: Cons, from: number): void {
-    const dot = this.at;
-    this.at++;
-    last.cdr = this.need(".", dot);
-    for (;;) {
-      this.skipBlank();
-      if (this.at >= this.text.length) this.endOfText(`missing ) for the ( at ${this.where(from)}`);
-      if (this.text[this.at] === ")") {
-        this.at++;
-        return;
-      }
-      if (this.#dispatch() !== undefined)
-        this.fault(`more than one form after the dot at ${this.where(dot)}`);
-    }
   }
 
   #string(from: number): Value {
@@ -386,21 +368,15 @@ export class Reader {
   }
 
   #interned(name: string): Value {
-    if (name === "NIL") return this.#present(name, NIL);
-    if (name === "T") return this.#present(name, T);
-    return intern(this.m, currentPackage(this.m), name);
-  }
-
-  #present(name: string, usual: Sym): Sym {
-    return findSymbol(currentPackage(this.m), name)?.sym ?? usual;
+    const pkg = currentPackage(this.m);
+    if (name === "NIL" || name === "T")
+      return findSymbol(pkg, name)?.sym ?? (name === "T" ? T : NIL);
+    return intern(this.m, pkg, name);
   }
 
   #qualified(packageName: string, name: string, double: boolean, from: number): Value {
     const pkg = this.m.packages.get(packageName);
-    if (pkg === undefined) {
-      const text = `unknown package ${packageName} (at ${this.where(from)})`;
-      this.fault(text);
-    }
+    if (pkg === undefined) this.fault(`unknown package ${packageName} (at ${this.where(from)})`);
     if (double) return intern(this.m, pkg, name);
     const found = findSymbol(pkg, name);
     if (found === undefined)
