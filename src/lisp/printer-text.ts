@@ -1,6 +1,7 @@
 // How numbers, characters, strings and symbols are written.
 
 import type { Machine } from "./machine.ts";
+import type { Real } from "./numbers.ts";
 import { currentPackage, findSymbol } from "./packages.ts";
 import { shortestDigits } from "./rationals.ts";
 import { readtableCase } from "./reader.ts";
@@ -15,19 +16,14 @@ export interface NumberStyle {
   readonly radix: boolean;
 }
 
-export function numberText(
-  value: number | bigint | Ratio | Float,
-  { base, radix }: NumberStyle,
-): string {
+export function numberText(value: Real, { base, radix }: NumberStyle): string {
   if (value instanceof Float) return floatText(value.value);
-  if (value instanceof Ratio) {
-    const text =
-      `${value.numerator.toString(base)}/${value.denominator.toString(base)}`.toUpperCase();
-    return radix ? radixPrefix(base, true) + text : text;
-  }
-  if (base === 10) return radix ? `${value}.` : String(value);
-  const text = value.toString(base).toUpperCase();
-  return radix ? radixPrefix(base, false) + text : text;
+  const isRatio = value instanceof Ratio;
+  if (base === 10 && !isRatio) return radix ? `${value}.` : String(value);
+  const text = isRatio
+    ? `${value.numerator.toString(base)}/${value.denominator.toString(base)}`
+    : value.toString(base);
+  return (radix ? radixPrefix(base, isRatio) : "") + text.toUpperCase();
 }
 
 function radixPrefix(base: number, isRatio: boolean): string {

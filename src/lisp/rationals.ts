@@ -260,14 +260,13 @@ function digitValue(code: number): number {
 }
 
 function readRatio(m: Machine, text: string, slash: number, radix: number): Value | undefined {
-  const over = readInteger(m, text.slice(0, slash), radix);
-  const under = /^[+-]/.test(text.slice(slash + 1))
-    ? undefined
-    : readInteger(m, text.slice(slash + 1), radix);
+  const [top, bottom] = [text.slice(0, slash), text.slice(slash + 1)];
+  const over = readInteger(m, top, radix);
+  const under = /^[+-]/.test(bottom) ? undefined : readInteger(m, bottom, radix);
   if (over === undefined || under === undefined) return undefined;
   if (under === 0) unreadable(m, `${text} divides by zero`);
-  let [a, b] = [BigInt(over), BigInt(under)];
-  const [numerator, denominator] = [a, b];
+  const [numerator, denominator] = [BigInt(over), BigInt(under)];
+  let [a, b] = [numerator, denominator];
   while (b !== 0n) [a, b] = [b, a % b];
   const divisor = a < 0n ? -a : a;
   return denominator === divisor

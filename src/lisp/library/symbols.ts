@@ -94,21 +94,16 @@ function definePackageParts(): void {
 function getPackage(m: Machine, designator: Value): Package {
   const found = findPackage(m, designator);
   if (found !== undefined) return found;
-  return m.error("PACKAGE-ERROR", {
-    PACKAGE: designator,
-    TEXT: `unknown package ${m.show(designator)}`,
-  });
+  const text = `unknown package ${m.show(designator)}`;
+  return m.error("PACKAGE-ERROR", { PACKAGE: designator, TEXT: text });
 }
 
 /** A package that programs may change. */
 function ownPackage(m: Machine, designator: Value): Package {
   const found = getPackage(m, designator);
-  if (found.locked)
-    m.error("GUILDHALL:PACKAGE-LOCK-VIOLATION", {
-      PACKAGE: found,
-      TEXT: `the package ${found.name} is locked`,
-    });
-  return found;
+  if (!found.locked) return found;
+  const text = `the package ${found.name} is locked`;
+  return m.error("GUILDHALL:PACKAGE-LOCK-VIOLATION", { PACKAGE: found, TEXT: text });
 }
 
 /** Accessible, present or external symbols. */
