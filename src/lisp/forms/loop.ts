@@ -326,8 +326,7 @@ function assemble({ name, bindings, iterations, ...plan }: LoopPlan, result: Tem
     iterations.every((group, index) =>
       group.every(
         ({ first, rest }) =>
-          first === rest ||
-          (index === 0 && group.length === 1 && Object.keys(first).join() === "endWhenAfter"),
+          first === rest || (index === 0 && group.length === 1 && first.sets === undefined),
       ),
     );
   const first = iterations.flatMap((group) => stepForms(group.map((one) => one.first)));
@@ -338,11 +337,10 @@ function assemble({ name, bindings, iterations, ...plan }: LoopPlan, result: Tem
         .flatMap((one) => stepForms([{ ...one.rest, endWhenAfter: [] }]))
     : iterations.flatMap((group) => stepForms(group.map((one) => one.rest)));
   const next = hidden("NEXT-LOOP");
-  const turns = lisp`(tagbody
-    @${isRotated ? [] : first} ${next} @${isRotated ? first : []} @${plan.body} @${rest} (go ${next})
-    %loop-end)`;
-  const body = [...plan.prologue, turns, ...plan.epilogue, result];
-  return lisp`(block ${name} @${bound(bindings, body)})`;
+  const [before, head] = isRotated ? [[], first] : [first, []];
+  const turns = [...before, next, ...head, ...plan.body, ...rest, ["GO", next], "%LOOP-END"];
+  const body = [...plan.prologue, ["TAGBODY", ...turns], ...plan.epilogue, result];
+  return form(["BLOCK", name, ...bound(bindings, body)]);
 }
 
 /** Steps joined by `and` test first and then assign in parallel. */
