@@ -122,7 +122,6 @@ export class Archive {
     const mark = await this.#seal.readMark();
     if (await this.#isAsWritten()) return false;
     await this.#engine.startAnew();
-    // Until then the mark keeps other processes from writing to the file that is put aside.
     this.#seal.forgetMark();
     const details = mark && { seq: mark.seq, hash: mark.hash };
     const row = { entry: { ...entry, details }, at };

@@ -59,8 +59,13 @@ export class SqliteEngine implements Engine {
 
   async write<T>(work: (sql: Sql) => Promise<T>, onCommitted?: (result: T) => void): Promise<T> {
     try {
+      const file = await this.#open();
       // Immediate: a transaction that reads first could not upgrade if another process wrote in between.
-      const result = await transact(await this.#open(), "BEGIN IMMEDIATE", work);
+      const result = await transact(file, "BEGIN IMMEDIATE", async (sql) => {
+        const result = await work(sql);
+        this.#requireInPlace(file);
+        return result;
+      });
       onCommitted?.(result);
       return result;
     } catch (error) {
@@ -129,6 +134,13 @@ export class SqliteEngine implements Engine {
     return file;
   }
 
+  /** Rows in a file that another process has just put aside would be lost. The writer tries again. */
+  #requireInPlace({ identity }: OpenFile): void {
+    const { path } = this.#options;
+    if (identityOf(path) !== identity)
+      throw new HallError("UNAVAILABLE", `"${path}" was replaced while it was written`);
+  }
+
   async #openOrReplace(): Promise<OpenFile> {
     const { path, isReader, seal } = this.#options;
     const identity = identityOf(path);
@@ -146,8 +158,9 @@ export class SqliteEngine implements Engine {
 
   #setAside(kind: keyof typeof asideReasons, identity: string | undefined): void {
     const { path, seal } = this.#options;
-    seal.forgetMark();
     const name = setFileAside(path, kind, identity);
+    // Not before: the mark keeps other processes from writing to the file that is put aside.
+    seal.forgetMark();
     if (name !== undefined) this.#replaced = `${asideReasons[kind]}: it was renamed to "${name}"`;
   }
 

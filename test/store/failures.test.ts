@@ -7,6 +7,7 @@ import fs, {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -21,7 +22,12 @@ import { hashOf } from "../../src/base/json.ts";
 import { auditDecisions } from "../../src/gateway/audit.ts";
 import type { Decision } from "../../src/gateway/trust.ts";
 import { Archive } from "../../src/store/archive.ts";
-import { appendAudit, type DatedEntry, verifyAudit } from "../../src/store/audit-table.ts";
+import {
+  appendAudit,
+  type DatedEntry,
+  listAudit,
+  verifyAudit,
+} from "../../src/store/audit-table.ts";
 import { packCalls } from "../../src/store/calls.ts";
 import {
   type OpenStoreOptions,
@@ -515,6 +521,39 @@ test("nothing is written to a file while it is put aside, so no row goes with it
   expect(await archive.read({ what: "calls", filter: {} })).toMatchObject([{ id: "call_1" }]);
   await archive.close();
   await other.close();
+});
+
+test("the mark that forbids writing is removed after the file was put aside, not before", async () => {
+  const path = newPath();
+  await append(path, [{ entry: { kind: "a", subject: "a", caller: "test", reason: "" }, at: 1 }]);
+  const seal = sealFor(path);
+  await seal.saveMark({ store: "another", seq: 4, hash: "x" });
+  const seen: boolean[] = [];
+  vi.spyOn(seal, "forgetMark").mockImplementation(() => void seen.push(existsSync(path)));
+  const engine = new SqliteEngine({ path, isReader: false, seal, notify() {} });
+  await engine.startAnew();
+  expect(seen).toEqual([false]);
+});
+
+test("a transaction whose file was put aside meanwhile is rolled back", async () => {
+  const path = newPath();
+  const seal = sealFor(path);
+  const engine = new SqliteEngine({ path, isReader: false, seal, notify() {} });
+  const write = (subject: string, meanwhile = (): void => {}): Promise<unknown> =>
+    engine.write(async (sql) => {
+      const entry = { kind: "a", subject, caller: "test", reason: "" };
+      await appendAudit(sql, [{ entry, at: 1 }], seal);
+      meanwhile();
+    });
+  await write("before");
+  await expect(write("lost", () => renameSync(path, `${path}.aside`))).rejects.toThrow(
+    "was replaced while it was written",
+  );
+  renameSync(`${path}.aside`, path);
+  await write("after");
+  const rows = await engine.read((sql) => listAudit(sql, {}));
+  expect(rows.map(({ subject }) => subject)).toEqual(["before", "after"]);
+  await engine.close();
 });
 
 test("a writer that closes with rows to write leaves no timer, which would delay the end of the process", async () => {
