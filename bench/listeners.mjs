@@ -16,7 +16,12 @@ export async function startListener(
   const child = spawn(process.execPath, ["--expose-gc", ...args, file, ...words], {
     stdio: ["pipe", "pipe", stderr],
   });
-  const [line] = await once(child.stdout, "data");
+  const [line] = await Promise.race([
+    once(child.stdout, "data"),
+    once(child, "exit").then(([code]) => {
+      throw new Error(`${name} ended with ${code} before it listened`);
+    }),
+  ]);
   return {
     port: JSON.parse(line.toString()).port,
     /** MB of memory, after a garbage collection if one is wanted. */

@@ -13,7 +13,7 @@ const { config } = await validateTree({
   },
 });
 const hall = await createHall({ toolkits: [], servers: config.mcpServers });
-await hall.registry.looking();
+await hall.registry.pendingDiscovery();
 const listener = await listenHttp({
   server: hall.server,
   log: hall.log,
