@@ -39,7 +39,10 @@ export function isPlainSchema(schema: unknown): boolean {
     }
   }
 
-  return isObject(schema) && isSchema(schema, 0);
+  if (!isObject(schema)) return false;
+  // The compiler ignores the draft, because these keywords mean the same in all.
+  const { $schema: _draft, ...rest } = schema;
+  return isSchema(rest, 0);
 }
 
 /** Well within the compiler's limits. */

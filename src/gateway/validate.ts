@@ -2,6 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject, TextOutcome } from "../base/json.ts";
 import type { Outcome } from "../tool.ts";
 import type { Compile } from "./compiler.ts";
+import { certainlyFits, type Plan, planSchema } from "./quick-check.ts";
 import { type EndStage, type ResolvedCall, type ResolvedStage, uncounted } from "./stage.ts";
 
 /** Fills in the schema's defaults and rejects invalid arguments, naming every field. */
@@ -173,11 +174,11 @@ function checkItem(
 }
 
 /**
- * Validators for untrusted schemas, compiled on first use and cached. The compiler is loaded lazily
- * because loading it takes 50 ms.
+ * Validators for untrusted schemas, made on first use and cached. The compiler is loaded for what the
+ * quick check leaves open, because loading it takes 50 ms and 5 MB.
  */
 export interface Validators {
-  /** The cached validator, if any: the path of every call but the first. */
+  /** The validator, unless the schema has to be compiled first. */
   ready(schema: JsonObject): Validator | undefined;
   /** Throws EXECUTION if the schema cannot be compiled. */
   load(schema: JsonObject): Promise<Validator>;
@@ -196,22 +197,42 @@ export interface FieldError {
 }
 
 export function createValidators({ warn }: { warn(message: string): void }): Validators {
+  const quick = new WeakMap<JsonObject, Validator>();
   const compiled = new WeakMap<JsonObject, Validator>();
+  const load = async (schema: JsonObject): Promise<Validator> => {
+    const compile = await loadCompiler();
+    const validator = compiled.get(schema) ?? compile(schema, warn);
+    compiled.set(schema, validator);
+    return validator;
+  };
+  const makeQuick = (schema: JsonObject): Validator | undefined => {
+    const plan = planSchema(schema);
+    if (!plan) return undefined;
+    const validator = checkQuickly.bind(undefined, plan, () => load(schema));
+    quick.set(schema, validator);
+    return validator;
+  };
   return {
-    ready: (schema) => compiled.get(schema),
-    async load(schema) {
-      const compile = await loadCompiler();
-      const validator = compiled.get(schema) ?? compile(schema, warn);
-      compiled.set(schema, validator);
-      return validator;
-    },
+    ready: (schema) => quick.get(schema) ?? compiled.get(schema) ?? makeQuick(schema),
+    load,
   };
 }
 
+/** Bound for each schema instead of a closure, so that V8 optimises it once for all. */
+function checkQuickly(
+  plan: Plan,
+  load: () => Promise<Validator>,
+  value: unknown,
+): ReturnType<Validator> {
+  return certainlyFits(plan, value) ? noErrors : load().then((validate) => validate(value));
+}
+
+const noErrors: readonly FieldError[] = [];
+
 let compiler: Promise<Compile> | undefined;
 
-/** Loads the compiler once. Call it early, without awaiting, to speed up the first tool call. */
-export function loadCompiler(): Promise<Compile> {
+/** Most halls never need it. */
+function loadCompiler(): Promise<Compile> {
   compiler ??= import("./compiler.ts").then(({ compile }) => compile);
   return compiler;
 }

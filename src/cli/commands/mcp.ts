@@ -17,8 +17,6 @@ export interface McpOptions extends Omit<SettingsOptions, "folder"> {
   readonly preset?: string;
 }
 
-const quietMs = 500;
-
 /** Serves one client on stdin and stdout: as the project's hall, or through the running one. */
 export async function runMcp(options: McpOptions): Promise<void> {
   const { stdin, stdout } = process;
@@ -92,11 +90,6 @@ async function serveHere(
     },
     () => void project.close(0),
   );
-  // Load the schema compiler while the client is idle, so that the first call does not wait for it.
-  setTimeout(
-    () => void import("../../gateway/validate.ts").then(({ loadCompiler }) => loadCompiler()),
-    quietMs,
-  ).unref();
   await connection.closed;
   // Other clients may still have running calls.
   await (closing ?? project.close(drainMs));
