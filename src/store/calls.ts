@@ -69,17 +69,23 @@ export const callColumns: readonly string[] =
 
 /**
  * Calls on their way to the writer. To another thread each value costs much the same, whatever its size, so the texts
- * of all calls are one text, and values that calls in a row have in common are there once.
+ * of all calls are one text, and values that calls in a row have in common are there once. Both threads share the
+ * memory of the rest: calls wait for longer than V8 keeps objects young, and would leave garbage in its old space.
  */
 export interface PackedCalls {
-  /** Of each call where its common values begin, four numbers of the row, and the lengths of its texts. */
-  readonly numbers: Float64Array;
-  readonly text: string;
+  /**
+   * Numbers, and after them the text. Of each call where its common values begin, four numbers of the row, and the
+   * lengths of its texts.
+   */
+  readonly memory: SharedArrayBuffer;
+  readonly numberCount: number;
+  readonly textBytes: number;
   /** Groups of values. */
   readonly common: readonly PackedValue[];
 }
 
 const commonLength = 10;
+const bytesPerNumber = Float64Array.BYTES_PER_ELEMENT;
 
 class CallPacker {
   readonly #numbers: number[] = [];
@@ -122,9 +128,14 @@ class CallPacker {
     );
   }
 
-  pack(): PackedCalls {
-    const numbers = Float64Array.from(this.#numbers);
-    return { numbers, text: this.#texts.join(""), common: this.#common };
+  pack(takeMemory = (bytes: number) => new SharedArrayBuffer(bytes)): PackedCalls {
+    const text = this.#texts.join("");
+    const textBytes = Buffer.byteLength(text);
+    const numberCount = this.#numbers.length;
+    const memory = takeMemory(numberCount * bytesPerNumber + textBytes);
+    new Float64Array(memory, 0, numberCount).set(this.#numbers);
+    Buffer.from(memory, numberCount * bytesPerNumber, textBytes).write(text);
+    return { memory, numberCount, textBytes, common: this.#common };
   }
 }
 
@@ -150,7 +161,10 @@ export function packCalls(rows: readonly CallRow[]): PackedCalls {
 }
 
 /** The rows of packed calls: a digest replaces the arguments, and the bucket of the duration is added. */
-export function unpackCalls({ numbers, text, common }: PackedCalls): PackedValue[][] {
+export function unpackCalls(packed: PackedCalls): PackedValue[][] {
+  const { memory, numberCount, textBytes, common } = packed;
+  const numbers = new Float64Array(memory, 0, numberCount);
+  const text = Buffer.from(memory, numberCount * bytesPerNumber, textBytes).toString();
   const rows: PackedValue[][] = [];
   let numberAt = 0;
   let textAt = 0;
@@ -197,6 +211,9 @@ export interface CallBatch {
 const batchRows = 256;
 /** Batches the writer has at once. The rest waits here, so that memory is bounded in one place. */
 const sentMax = 32;
+/** Enough for a batch of usual calls. Such memory is used again. */
+const batchBytes = 128 * 1024;
+const freeMax = 16;
 
 /** Calls that are not durable yet: being gathered, waiting to be sent, or sent and not confirmed. */
 export class CallQueue {
@@ -206,6 +223,7 @@ export class CallQueue {
   #lastNumber = 0;
   readonly #waiting: CallBatch[] = [];
   readonly #sent: CallBatch[] = [];
+  readonly #free: SharedArrayBuffer[] = [];
   #rows = 0;
   #characters = 0;
 
@@ -243,7 +261,7 @@ export class CallQueue {
     if (this.#fillingRows === 0) return;
     this.#waiting.push({
       number: ++this.#lastNumber,
-      calls: this.#filling.pack(),
+      calls: this.#filling.pack((bytes) => this.#takeMemory(bytes)),
       rows: this.#fillingRows,
       characters: this.#fillingCharacters,
     });
@@ -265,6 +283,13 @@ export class CallQueue {
       const batch = this.#sent.shift() as CallBatch;
       this.#rows -= batch.rows;
       this.#characters -= batch.characters;
+      const { memory } = batch.calls;
+      if (memory.byteLength === batchBytes && this.#free.length < freeMax) this.#free.push(memory);
     }
+  }
+
+  #takeMemory(bytes: number): SharedArrayBuffer {
+    if (bytes > batchBytes) return new SharedArrayBuffer(bytes);
+    return this.#free.pop() ?? new SharedArrayBuffer(batchBytes);
   }
 }
