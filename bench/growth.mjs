@@ -1,22 +1,28 @@
 import { writeFileSync } from "node:fs";
 import { median, ratioRow, short } from "./figures.mjs";
-import { echoCall, inTurns } from "./processes.mjs";
+import { startClient } from "./line-client.mjs";
+import { echoCall, inTurns, pathOf } from "./processes.mjs";
 import { createProject, upstreamCommand } from "./projects.mjs";
 
-/** Relayed calls/s as a hall grows: more tools behind one server, and more servers, all of them called in turn. */
+/**
+ * Relayed calls/s as a hall grows: more tools behind one server, and more servers, all of them called in turn. With
+ * more servers fewer messages travel together and more processes take turns, so a process that only passes bytes to as
+ * many servers is measured too.
+ */
 export default { name: "growth", run };
 
 const depth = 64;
-const warmUp = 4_000;
-const calls = 2_000;
-const lines = { tools: [1, 10, 100, 1_000], upstreams: [1, 10, 100] };
+const warmUp = 20_000;
+const calls = 5_000;
+const lines = { tools: [1, 10, 100, 1_000], upstreams: [1, 10, 100], "byte relay": [1, 10, 100] };
 const chart = new URL("../docs/images/growth.svg", import.meta.url);
 
 async function run({ rounds = 9 } = {}) {
   const halls = [];
   try {
     for (const [kind, sizes] of Object.entries(lines))
-      for (const size of sizes) halls.push(await openHall(kind, size));
+      for (const size of sizes)
+        halls.push(await (kind === "byte relay" ? openFan(size) : openHall(kind, size)));
     for (const hall of halls) await hall.pipeline(warmUp);
     const byName = Object.fromEntries(halls.map((hall) => [hall.name, hall]));
     await inTurns(rounds, Object.keys(byName), async (name) => {
@@ -27,13 +33,45 @@ async function run({ rounds = 9 } = {}) {
     for (const hall of halls) await hall.stop();
   }
   writeFileSync(chart, draw(halls));
-  return halls
-    .filter(({ size }) => size > 1)
-    .map(({ kind, size, perSecond }) => {
-      const one = halls.find((hall) => hall.kind === kind && hall.size === 1);
-      const figure = `calls/s with ${short(size)} ${kind} ÷ with one`;
-      return ratioRow(figure, perSecond, one.perSecond, "calls/s", { atLeast: 0.9 });
-    });
+  const of = (kind, size) =>
+    halls.find((hall) => hall.kind === kind && hall.size === size).perSecond;
+  return [
+    ...lines.tools.slice(1).map((size) => {
+      const figure = `calls/s with ${short(size)} tools ÷ with one`;
+      return ratioRow(figure, of("tools", size), of("tools", 1), "calls/s", { atLeast: 0.9 });
+    }),
+    ...lines.upstreams.slice(1).map((size) => {
+      const figure = `calls/s with ${size} servers ÷ with one`;
+      return ratioRow(figure, of("upstreams", size), of("upstreams", 1), "calls/s");
+    }),
+    ...lines.upstreams.map((size) => {
+      const figure = `calls/s with ${size} ${size === 1 ? "server" : "servers"}, hall ÷ byte relay`;
+      return ratioRow(figure, of("upstreams", size), of("byte relay", size), "calls/s");
+    }),
+  ];
+}
+
+/** A process that passes the bytes of each call to the server that its name begins with. */
+async function openFan(size) {
+  const client = startClient(process.execPath, [
+    pathOf("servers/fan-relay.mjs"),
+    `${size}`,
+    ...upstreamCommand,
+  ]);
+  await client.initialize();
+  const makeCall = (number) => {
+    const call = echoCall(number);
+    return { ...call, params: { ...call.params, name: `u${number % size}__echo` } };
+  };
+  for (let number = 0; number < size; number++) await client.ask(makeCall(number));
+  return {
+    name: `byte relay ${size}`,
+    kind: "byte relay",
+    size,
+    perSecond: [],
+    pipeline: (count) => client.pipeline(count, depth, makeCall),
+    stop: () => client.stop(),
+  };
 }
 
 async function openHall(kind, size) {
@@ -100,6 +138,7 @@ function draw(halls) {
     text(x(1_000) / 2 + left / 2, height - 12, "tools of one server; servers with one tool each"),
     line("tools", "#1d6fa5"),
     line("upstreams", "#b5541c"),
+    line("byte relay", "#888"),
     "</svg>\n",
   ].join("\n");
 }

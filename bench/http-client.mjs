@@ -72,10 +72,30 @@ export function post(message, headers, accept) {
 
 function check(requests, answers) {
   for (const [i, { id, accept }] of requests.entries()) {
-    const { status, body } = readAnswer(answers[i]);
-    const answer = JSON.parse(body);
+    const { status, headers, body } = readAnswer(answers[i]);
+    const answer = messageIn({ headers, body });
     if (status !== 200 || answer.id !== id || !answer.result || !accept(answer.result))
       throw new Error(`a wrong answer to request ${id}: ${status} ${body}`);
+  }
+}
+
+/** The message of a JSON body, or of the last event that has one. */
+export function messageIn({ headers, body }) {
+  const text = headers["transfer-encoding"] === "chunked" ? joinChunks(body) : body;
+  if (text.startsWith("{")) return JSON.parse(text);
+  const data = text.split(/\r?\n/).filter((line) => /^data: ?\{/.test(line));
+  return JSON.parse(data.at(-1).replace(/^data: ?/, ""));
+}
+
+/** Of text in ASCII. */
+function joinChunks(body) {
+  let text = "";
+  for (let at = 0; ; ) {
+    const start = body.indexOf("\r\n", at) + 2;
+    const length = Number.parseInt(body.slice(at, start), 16);
+    if (!(length > 0)) return text;
+    text += body.slice(start, start + length);
+    at = start + length + 2;
   }
 }
 
@@ -133,15 +153,14 @@ async function openLine(port) {
   };
 }
 
-/**
- * Bytes of the whole answer, once its head is there. One without a length is empty: chunked, or
- * without a body at all.
- */
+/** Bytes of the whole answer, once its head, or all of its chunks, are there. */
 function lengthOf(bytes) {
   const end = bytes.indexOf("\r\n\r\n");
   if (end === -1) return undefined;
   const head = bytes.latin1Slice(0, end);
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   if (length !== undefined) return end + 4 + Number(length);
-  return end + 4 + (/\r\ntransfer-encoding: *chunked/i.test(head) ? "0\r\n\r\n".length : 0);
+  if (!/\r\ntransfer-encoding: *chunked/i.test(head)) return end + 4;
+  const last = bytes.indexOf("\r\n0\r\n\r\n", end + 2);
+  return last === -1 ? undefined : last + 7;
 }

@@ -1,12 +1,12 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { Agent, request } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf, ratioRow, row } from "./figures.mjs";
+import { messageIn, openHttp, post } from "./http-client.mjs";
 import { initializeParams, startClient } from "./line-client.mjs";
 import { echoCall, inTurns, pathOf, processes } from "./processes.mjs";
 import { createProject, upstreamCommand } from "./projects.mjs";
@@ -19,8 +19,11 @@ import { stderr } from "./stderr.mjs";
 export default { name: "peers", run, isOnRequest: true };
 
 const connections = 20;
-/** A pipe takes ten times as many calls in the same time. */
-const counts = { stdio: { warmUp: 3_000, calls: 1_000 }, http: { warmUp: 500, calls: 300 } };
+/** The others take a tenth of the calls in the same time. */
+const counts = {
+  hall: { warmUp: 20_000, calls: 5_000 },
+  others: { warmUp: 3_000, calls: 700 },
+};
 const startMsMax = 60_000;
 const packages = { "mcp-proxy": "6.7.19", supergateway: "4.0.0", mcporter: "0.12.3" };
 const goals = { "SDK relay": 4, "mcp-proxy": 3, supergateway: 3, mcporter: 40 };
@@ -39,7 +42,7 @@ async function run({ rounds = 9 } = {}) {
       ),
     };
     open.push(...Object.values(stdio));
-    const rows = [await compare("SDK relay", stdio, { rounds, ...counts.stdio })];
+    const rows = [await compare("SDK relay", stdio, rounds)];
     for (const line of open.splice(0)) await line.stop();
     const problem = install(folder);
     for (const name of Object.keys(packages)) {
@@ -49,7 +52,7 @@ async function run({ rounds = 9 } = {}) {
         open.push(lines.hall);
         lines[name] = await openPeer(name, folder);
         open.push(lines[name]);
-        rows.push(await compare(name, lines, { rounds, ...counts.http }));
+        rows.push(await compare(name, lines, rounds));
       } catch (error) {
         rows.push(row(figureOf(name), undefined, "×", {}, messageOf(error)));
       }
@@ -65,10 +68,12 @@ async function run({ rounds = 9 } = {}) {
 
 const figureOf = (name) => `calls/s with ${connections} in flight, hall ÷ ${name}`;
 
-async function compare(name, lines, { rounds, warmUp, calls }) {
+async function compare(name, lines, rounds) {
   const perSecond = Object.fromEntries(Object.keys(lines).map((line) => [line, []]));
-  for (const line of Object.values(lines)) await line.call(warmUp);
+  const countsOf = (line) => (line === "hall" ? counts.hall : counts.others);
+  for (const [line, { call }] of Object.entries(lines)) await call(countsOf(line).warmUp);
   await inTurns(rounds, Object.keys(lines), async (line) => {
+    const { calls } = countsOf(line);
     perSecond[line].push((calls / (await lines[line].call(calls))) * 1_000);
   });
   const goal = { atLeast: goals[name] };
@@ -104,7 +109,7 @@ function install(folder) {
 async function openHall({ folder, env }) {
   const port = await freePort();
   const [cli] = processes.cli;
-  return openHttp([process.execPath, cli, "serve", "--port", `${port}`], port, {
+  return openServer([process.execPath, cli, "serve", "--port", `${port}`], port, {
     cwd: folder,
     env,
   });
@@ -131,7 +136,7 @@ async function openPeer(name, folder) {
     mcporter: ["--config", config, "serve", "--http", `${port}`],
   };
   const options = { cwd: folder, env: { ...process.env, HOME: folder } };
-  const line = await openHttp([bin, ...words[name]], port, options);
+  const line = await openServer([bin, ...words[name]], port, options);
   // mcporter keeps its servers in a process that outlives it.
   const stopDaemon = () =>
     execFileSync(bin, ["--config", config, "daemon", "stop"], { ...options, stdio: "ignore" });
@@ -139,39 +144,45 @@ async function openPeer(name, folder) {
 }
 
 /** A process that serves MCP over HTTP, with a session of the older era; answers may be JSON or events. */
-async function openHttp([command, ...args], port, options) {
+async function openServer([command, ...args], port, options) {
   const child = spawn(command, args, { ...options, stdio: ["ignore", stderr, stderr] });
   let hasEnded = false;
   const ended = once(child, "exit").then(([code]) => {
     hasEnded = true;
     return code;
   });
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  let http;
   const stop = async () => {
-    agent.destroy();
+    http?.close();
     child.kill();
     await ended;
   };
-  const post = (message, session) => send({ port, agent, message, session });
   try {
-    const session = await shakeHands(post, () => hasEnded);
-    const { answer } = await post({ jsonrpc: "2.0", id: 1, method: "tools/list" }, session);
-    const name = answer.result.tools.map((tool) => tool.name).find((tool) => /echo$/.test(tool));
-    return { call: (count) => flood(count, name, (message) => post(message, session)), stop };
+    http = await connectUntil(port, () => hasEnded);
+    const hello = await http.ask(
+      post({ jsonrpc: "2.0", id: 0, method: "initialize", params: initializeParams }, headers()),
+    );
+    const session = headers(hello.headers["mcp-session-id"]);
+    await http.ask(post({ jsonrpc: "2.0", method: "notifications/initialized" }, session));
+    const listed = await http.ask(post({ jsonrpc: "2.0", id: 1, method: "tools/list" }, session));
+    const names = messageIn(listed).result.tools.map((tool) => tool.name);
+    const name = names.find((listedName) => /echo$/.test(listedName));
+    return {
+      call: (count) =>
+        http.flood(Array.from({ length: count }, (_, n) => callOf(n, name, session))),
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function shakeHands(post, hasEnded) {
+async function connectUntil(port, hasEnded) {
   const until = performance.now() + startMsMax;
-  const hello = { jsonrpc: "2.0", id: 0, method: "initialize", params: initializeParams };
   for (;;) {
     try {
-      const { session } = await post(hello);
-      await post({ jsonrpc: "2.0", method: "notifications/initialized" }, session);
-      return session;
+      return await openHttp(port, connections);
     } catch (error) {
       if (hasEnded()) throw new Error("it ended before it answered");
       if (performance.now() > until) throw error;
@@ -180,56 +191,15 @@ async function shakeHands(post, hasEnded) {
   }
 }
 
-/** Resolves with the ms of all calls. */
-async function flood(count, name, post) {
-  let next = 0;
-  const work = async () => {
-    while (next < count) {
-      const number = next++;
-      const { params, accept } = echoCall(number);
-      const message = { jsonrpc: "2.0", id: number + 2, method: "tools/call" };
-      const { answer } = await post({ ...message, params: { ...params, name } });
-      if (answer?.id !== message.id || !answer.result || !accept(answer.result))
-        throw new Error(`a wrong answer: ${JSON.stringify(answer)}`);
-    }
-  };
-  const startedAt = performance.now();
-  await Promise.all(Array.from({ length: connections }, work));
-  return performance.now() - startedAt;
-}
+const headers = (session) => ({
+  "MCP-Protocol-Version": initializeParams.protocolVersion,
+  ...(session === undefined ? {} : { "Mcp-Session-Id": session }),
+});
 
-function send({ port, agent, message, session }) {
-  const body = JSON.stringify(message);
-  const headers = {
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(body),
-    accept: "application/json, text/event-stream",
-    "mcp-protocol-version": initializeParams.protocolVersion,
-    ...(session === undefined ? {} : { "mcp-session-id": session }),
-  };
-  return new Promise((resolve, reject) => {
-    const options = { host: "127.0.0.1", port, path: "/mcp", method: "POST", agent, headers };
-    const sent = request(options, async (response) => {
-      try {
-        const chunks = [];
-        for await (const chunk of response) chunks.push(chunk);
-        const text = Buffer.concat(chunks).toString();
-        if (response.statusCode >= 300) throw new Error(`${response.statusCode} ${text}`);
-        resolve({ session: response.headers["mcp-session-id"] ?? session, answer: read(text) });
-      } catch (error) {
-        reject(error);
-      }
-    });
-    sent.on("error", reject);
-    sent.end(body);
-  });
-}
-
-/** The message of a JSON body, or of the last event that has one. */
-function read(text) {
-  if (text === "" || text.startsWith("{")) return text === "" ? undefined : JSON.parse(text);
-  const data = text.split(/\r?\n/).filter((line) => /^data: ?\{/.test(line));
-  return data.length === 0 ? undefined : JSON.parse(data.at(-1).replace(/^data: ?/, ""));
+function callOf(number, name, session) {
+  const { params, accept } = echoCall(number);
+  const message = { jsonrpc: "2.0", id: number + 2, method: "tools/call" };
+  return post({ ...message, params: { ...params, name } }, session, accept);
 }
 
 async function freePort() {

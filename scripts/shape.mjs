@@ -18,8 +18,12 @@ const servingFiles = ["src/server/connection.ts", "src/hall/control.ts"];
  */
 const folderOfSentences = /^src\/(base|cli|client|gateway|hall|registry|server|tui|upstream)\//;
 
-/** Phrases in patterns that match text from elsewhere: key files, Node, yaml, git, an SDK, spec-kit. */
+/** Phrases in patterns that match text from elsewhere: key files, Node, commander, yaml, git, SDKs, HTTP clients, spec-kit. */
 const foreignPhrases = [
+  "import statement",
+  "Expected (",
+  "Did you mean",
+  "network is unreachable",
   "PRIVATE KEY",
   "Cannot find",
   " at line ",

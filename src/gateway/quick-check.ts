@@ -5,11 +5,11 @@ import { isPlainSchema } from "./plain-schema.ts";
 // functions that the compiler makes, and with many tools it never does.
 
 /** What a plain schema asks for. Unlike the schema, all plans have the same shape. */
-export interface Plan {
+export interface SchemaPlan {
   /** Bits of `typeBits`. */
   readonly types: number;
   readonly values: ReadonlySet<unknown> | undefined;
-  readonly anyOf: readonly Plan[] | undefined;
+  readonly anyOf: readonly SchemaPlan[] | undefined;
   readonly atLeast: number;
   readonly atMost: number;
   readonly above: number;
@@ -18,16 +18,16 @@ export interface Plan {
   readonly charactersMax: number;
   readonly itemsMin: number;
   readonly itemsMax: number;
-  readonly items: Plan | undefined;
+  readonly items: SchemaPlan | undefined;
   readonly fields: ReadonlyMap<string, Field>;
   readonly requiredCount: number;
   readonly defaults: readonly (readonly [name: string, value: Json])[];
   /** For fields that have no plan of their own. */
-  readonly others: Plan | undefined;
+  readonly others: SchemaPlan | undefined;
 }
 
 interface Field {
-  readonly plan: Plan;
+  readonly plan: SchemaPlan;
   readonly isRequired: boolean;
 }
 
@@ -43,7 +43,7 @@ const typeBits: Readonly<Record<string, number>> = {
 const anyType = 127;
 
 /** Undefined for a schema that only the compiler understands. */
-export function planSchema(schema: JsonObject): Plan | undefined {
+export function planSchema(schema: JsonObject): SchemaPlan | undefined {
   if (!isPlainSchema(schema)) return undefined;
   const { $schema: _draft, ...rest } = schema;
   return plan(rest, true);
@@ -58,7 +58,7 @@ const known = new Set(
 );
 
 /** `fills`: whether defaults are filled in, which the compiler does not do inside of `anyOf`. */
-function plan(schema: unknown, fills: boolean): Plan {
+function plan(schema: unknown, fills: boolean): SchemaPlan {
   if (schema === true) return anything;
   if (!isObject(schema) || !Object.keys(schema).every((key) => known.has(key))) return nothing;
   const { type, items, anyOf, additionalProperties: additional = true } = schema;
@@ -90,7 +90,7 @@ function plan(schema: unknown, fills: boolean): Plan {
 /** Undefined if a name also belongs to every object, such as `constructor`. */
 function planFields(
   { properties, required }: JsonObject,
-  others: Plan | undefined,
+  others: SchemaPlan | undefined,
   fills: boolean,
 ): ReadonlyMap<string, Field> | undefined {
   const names = new Set(Array.isArray(required) ? required.map(String) : []);
@@ -105,7 +105,7 @@ function planFields(
   );
 }
 
-function defaultsOf({ properties }: JsonObject): Plan["defaults"] {
+function defaultsOf({ properties }: JsonObject): SchemaPlan["defaults"] {
   return Object.entries(isObject(properties) ? properties : {}).flatMap(([name, inner]) => {
     const value = isObject(inner) ? (inner.default as Json | undefined) : undefined;
     return value === undefined ? [] : [[name, value] as const];
@@ -119,13 +119,13 @@ function valuesOf(schema: JsonObject): ReadonlySet<unknown> | undefined {
 }
 
 const anything = plan({}, false);
-const nothing: Plan = { ...anything, types: 0 };
+const nothing: SchemaPlan = { ...anything, types: 0 };
 
 /**
  * Fills in defaults in place. True if the value certainly fits; false means unknown: the compiler
  * decides, and names the errors.
  */
-export function certainlyFits(plan: Plan, value: unknown): boolean {
+export function certainlyFits(plan: SchemaPlan, value: unknown): boolean {
   const { types, values, anyOf } = plan;
   if (values !== undefined && !values.has(value)) return false;
   if (anyOf !== undefined && !anyOf.some((inner) => certainlyFits(inner, value))) return false;
@@ -147,14 +147,14 @@ export function certainlyFits(plan: Plan, value: unknown): boolean {
 }
 
 /** A character has one or two units, so some lengths leave the number of characters open. */
-function fitsText({ charactersMin, charactersMax }: Plan, units: number): boolean {
+function fitsText({ charactersMin, charactersMax }: SchemaPlan, units: number): boolean {
   return (
     units <= charactersMax &&
     (units >= 2 * charactersMin || (charactersMin <= 1 && units >= charactersMin))
   );
 }
 
-function fitsNumber({ types, atLeast, atMost, above, below }: Plan, value: number): boolean {
+function fitsNumber({ types, atLeast, atMost, above, below }: SchemaPlan, value: number): boolean {
   const isTyped = (types & 2) !== 0 || ((types & 4) !== 0 && Number.isInteger(value));
   return (
     isTyped &&
@@ -166,12 +166,12 @@ function fitsNumber({ types, atLeast, atMost, above, below }: Plan, value: numbe
   );
 }
 
-function fitsItems({ itemsMin, itemsMax, items }: Plan, value: readonly unknown[]): boolean {
+function fitsItems({ itemsMin, itemsMax, items }: SchemaPlan, value: readonly unknown[]): boolean {
   if (value.length < itemsMin || value.length > itemsMax) return false;
   return items === undefined || value.every((item) => certainlyFits(items, item));
 }
 
-function fitsFields(plan: Plan, value: Record<string, unknown>): boolean {
+function fitsFields(plan: SchemaPlan, value: Record<string, unknown>): boolean {
   for (const [name, filled] of plan.defaults)
     if (value[name] === undefined) value[name] = Array.isArray(filled) ? [...filled] : filled;
   let required = 0;

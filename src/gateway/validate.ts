@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject, TextOutcome } from "../base/json.ts";
 import type { Outcome } from "../tool.ts";
 import type { Compile } from "./compiler.ts";
-import { certainlyFits, type Plan, planSchema } from "./quick-check.ts";
+import { certainlyFits, planSchema, type SchemaPlan } from "./quick-check.ts";
 import { type EndStage, type ResolvedCall, type ResolvedStage, uncounted } from "./stage.ts";
 
 /** Fills in the schema's defaults and rejects invalid arguments, naming every field. */
@@ -220,7 +220,7 @@ export function createValidators({ warn }: { warn(message: string): void }): Val
 
 /** Bound for each schema instead of a closure, so that V8 optimises it once for all. */
 function checkQuickly(
-  plan: Plan,
+  plan: SchemaPlan,
   load: () => Promise<Validator>,
   value: unknown,
 ): ReturnType<Validator> {

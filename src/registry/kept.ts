@@ -23,6 +23,7 @@ export function keepRegistrations(
 ): KeptRegistrations {
   /** Writes run in the background, in order. */
   let writing: Promise<void> = Promise.resolve();
+  let isClosing = false;
   function later(work: () => Promise<void>): void {
     writing = writing
       .then(work)
@@ -61,13 +62,16 @@ export function keepRegistrations(
       return toolkit;
     },
     async restore() {
+      if (isClosing) return;
       const kept = await documents.list().catch((err: unknown) => {
-        log.warn({ err }, "reading the saved registrations failed");
+        // A client may leave as soon as it has its answer, and the store closes while it is read.
+        if (!isClosing) log.warn({ err }, "reading the saved registrations failed");
         return [];
       });
       for (const { key, value } of kept) await restoreOne(key, value);
     },
     async close() {
+      isClosing = true;
       await writing;
       await registrations.close();
     },

@@ -8,144 +8,174 @@ export interface StdioOptions {
   readonly cutsEndless?: boolean;
 }
 
+type StdioLimits = Pick<Limits, "messageBytesMax">;
+
 /** Newline-delimited messages over a pair of byte streams: our own stdin and stdout, or a child's. */
 export function createStdioChannel(
   input: Readable,
   output: Writable,
-  limits: Pick<Limits, "messageBytesMax">,
-  { needsNewline = false, cutsEndless = false }: StdioOptions = {},
+  limits: StdioLimits,
+  options: StdioOptions = {},
 ): Channel {
-  let receiver: Receiver | undefined;
-  let waiting: string[] = [];
-  /** In characters: the bytes are counted when all of it is written. It is short, so the difference is small. */
-  let waitingLength = 0;
-  let writingBytes = 0;
-  let hasEnded = false;
-  let isHeld = false;
-  let state: "open" | "closing" | "closed" = "open";
-  let closing: Promise<void> | undefined;
+  return new StdioChannel({ input, output }, limits, options);
+}
 
-  function flush(): void {
-    if (waiting.length === 0) return;
-    const text = waiting.length === 1 ? `${waiting[0]}\n` : `${waiting.join("\n")}\n`;
-    waiting = [];
-    waitingLength = 0;
-    if (state !== "closed") write(text, Buffer.byteLength(text));
+class StdioChannel implements Channel {
+  readonly #input: Readable;
+  readonly #output: Writable;
+  readonly #limits: StdioLimits;
+  readonly #options: StdioOptions;
+  #receiver: Receiver | undefined;
+  #waiting: string[] = [];
+  /** In characters: the bytes are counted when all of it is written. It is short, so the difference is small. */
+  #waitingLength = 0;
+  #writingBytes = 0;
+  #hasEnded = false;
+  #isHeld = false;
+  #state: "open" | "closing" | "closed" = "open";
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    { input, output }: { readonly input: Readable; readonly output: Writable },
+    limits: StdioLimits,
+    options: StdioOptions,
+  ) {
+    this.#input = input;
+    this.#output = output;
+    this.#limits = limits;
+    this.#options = options;
   }
 
-  function write(frames: string | Buffer, bytes: number): void {
-    writingBytes += bytes;
+  start(receiver: Receiver): void {
+    this.#receiver = receiver;
+    const read = this.#createReader(receiver);
+    this.#input.on("data", (chunk: Buffer) => {
+      read(chunk);
+      if (chunk.length >= fullRead) this.#giveWay();
+    });
+    this.#input.on("end", () => {
+      // A last line need not have a newline.
+      if (!this.#options.needsNewline) read(newlineBytes);
+      this.#end();
+    });
+    // A read error, or a stream that is gone, means no more input; what runs may still be answered.
+    this.#input.on("error", () => this.#end());
+    this.#input.on("close", () => this.#end());
+    this.#output.on("error", () => this.#finish());
+    this.#output.on("close", () => this.#finish());
+  }
+
+  send(frame: string): void {
+    if (this.#state !== "open") return;
+    // A long one becomes bytes at once: to count them first and to write them then is to go through it twice.
+    if (frame.length >= longFrame) {
+      this.#flush();
+      const bytes = Buffer.from(`${frame}\n`);
+      this.#write(bytes, bytes.length);
+      return;
+    }
+    // All answers of one turn of the event loop leave in one write.
+    if (this.#waiting.length === 0) process.nextTick(this.#flush);
+    this.#waiting.push(frame);
+    this.#waitingLength += frame.length + 1;
+    if (this.#waitingLength >= longFrame) this.#flush();
+  }
+
+  get queuedBytes(): number {
+    return this.#state === "closed" ? 0 : this.#waitingLength + this.#writingBytes;
+  }
+
+  pause(): void {
+    this.#isHeld = true;
+    this.#input.pause();
+  }
+
+  resume(): void {
+    this.#isHeld = false;
+    this.#input.resume();
+  }
+
+  close({ now = false } = {}): Promise<void> {
+    if (now) return this.#shut(true);
+    this.#closing ??= this.#shut(false);
+    return this.#closing;
+  }
+
+  /** Lines may be left over when we close: the rest of a chunk, or what Node reads out of a child that exits. */
+  #createReader(receiver: Receiver): (chunk: Buffer) => void {
+    return createLineReader(this.#limits.messageBytesMax, {
+      line: (bytes) => {
+        if (this.#state !== "closed") receiver.frame(bytes);
+      },
+      oversize: (edges) => {
+        if (this.#state !== "closed") receiver.oversize(edges);
+      },
+      endless: () => {
+        if (this.#options.cutsEndless) void this.#shut(true);
+      },
+    });
+  }
+
+  readonly #flush = (): void => {
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    const text = waiting.length === 1 ? `${waiting[0]}\n` : `${waiting.join("\n")}\n`;
+    this.#waiting = [];
+    this.#waitingLength = 0;
+    if (this.#state !== "closed") this.#write(text, Buffer.byteLength(text));
+  };
+
+  #write(frames: string | Buffer, bytes: number): void {
+    this.#writingBytes += bytes;
     // Node reserves three bytes for each character of UTF-8, and one in this encoding; for ASCII both are the same.
     const encoding = bytes === frames.length ? "latin1" : "utf8";
     // Not "drain": a stream that took everything at once does not say it.
-    output.write(frames, encoding, () => {
-      writingBytes -= bytes;
-      if (state !== "closed" && waitingLength + writingBytes === 0) receiver?.drained();
+    this.#output.write(frames, encoding, () => {
+      this.#writingBytes -= bytes;
+      if (this.#state !== "closed" && this.#waitingLength + this.#writingBytes === 0)
+        this.#receiver?.drained();
     });
   }
 
   /** Node reads a stream up to 32 times before it looks at the others: a flood on one must not stop them. */
-  function giveWay(): void {
-    if (isHeld || state === "closed") return;
-    input.pause();
+  #giveWay(): void {
+    if (this.#isHeld || this.#state === "closed") return;
+    this.#input.pause();
     setImmediate(() => {
-      if (!isHeld && state !== "closed") input.resume();
+      if (!this.#isHeld && this.#state !== "closed") this.#input.resume();
     });
   }
 
-  function end(): void {
-    if (hasEnded || state === "closed") return;
-    hasEnded = true;
-    receiver?.ended();
+  #end(): void {
+    if (this.#hasEnded || this.#state === "closed") return;
+    this.#hasEnded = true;
+    this.#receiver?.ended();
   }
 
-  function finish(): void {
-    if (state === "closed") return;
-    state = "closed";
-    waiting = [];
-    input.pause();
-    receiver?.closed();
+  #finish(): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.#waiting = [];
+    this.#input.pause();
+    this.#receiver?.closed();
   }
 
-  async function shut(now: boolean): Promise<void> {
-    if (state === "closed") return;
-    state = "closing";
-    if (now) output.destroy();
+  async #shut(now: boolean): Promise<void> {
+    if (this.#state === "closed") return;
+    this.#state = "closing";
+    if (now) this.#output.destroy();
     else {
-      flush();
+      this.#flush();
       // A reader that does not read must not hold us up.
-      const giveUp = setTimeout(() => output.destroy(), closeMsMax);
+      const giveUp = setTimeout(() => this.#output.destroy(), closeMsMax);
       await new Promise<void>((resolve) => {
-        output.once("close", resolve);
-        output.end(resolve);
+        this.#output.once("close", resolve);
+        this.#output.end(resolve);
       });
       clearTimeout(giveUp);
     }
-    finish();
+    this.#finish();
   }
-
-  return {
-    start(started) {
-      receiver = started;
-      // Lines may be left over when we close: the rest of a chunk, or what Node reads out of a child that exits.
-      const read = createLineReader(limits.messageBytesMax, {
-        line: (bytes) => {
-          if (state !== "closed") started.frame(bytes);
-        },
-        oversize: (edges) => {
-          if (state !== "closed") started.oversize(edges);
-        },
-        endless: () => {
-          if (cutsEndless) void shut(true);
-        },
-      });
-      input.on("data", (chunk: Buffer) => {
-        read(chunk);
-        if (chunk.length >= fullRead) giveWay();
-      });
-      input.on("end", () => {
-        // A last line need not have a newline.
-        if (!needsNewline) read(newlineBytes);
-        end();
-      });
-      // A read error, or a stream that is gone, means no more input; what runs may still be answered.
-      input.on("error", end);
-      input.on("close", end);
-      output.on("error", finish);
-      output.on("close", finish);
-    },
-    send(frame) {
-      if (state !== "open") return;
-      // A long one becomes bytes at once: to count them first and to write them then is to go through it twice.
-      if (frame.length >= longFrame) {
-        flush();
-        const bytes = Buffer.from(`${frame}\n`);
-        write(bytes, bytes.length);
-        return;
-      }
-      // All answers of one turn of the event loop leave in one write.
-      if (waiting.length === 0) process.nextTick(flush);
-      waiting.push(frame);
-      waitingLength += frame.length + 1;
-      if (waitingLength >= longFrame) flush();
-    },
-    get queuedBytes() {
-      return state === "closed" ? 0 : waitingLength + writingBytes;
-    },
-    pause() {
-      isHeld = true;
-      input.pause();
-    },
-    resume() {
-      isHeld = false;
-      input.resume();
-    },
-    close: ({ now = false } = {}) => {
-      if (now) return shut(true);
-      closing ??= shut(false);
-      return closing;
-    },
-  };
 }
 
 const closeMsMax = 5_000;
