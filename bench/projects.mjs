@@ -8,7 +8,7 @@ import { pathOf, processes } from "./processes.mjs";
 export const upstreamCommand = [process.execPath, pathOf("servers/upstream-echo.mjs")];
 
 /** A folder for a hall, with its servers, and with nothing of this machine's user in reach. */
-export function createProject(servers) {
+export function createProject(servers, settings = {}) {
   const root = mkdtempSync(join(tmpdir(), "guildhall-bench-"));
   const env = { ...process.env };
   for (const kind of ["RUNTIME_DIR", "DATA_HOME", "CONFIG_HOME"]) {
@@ -26,7 +26,7 @@ export function createProject(servers) {
   if (servers)
     writeFileSync(
       join(folder, "guildhall.json"),
-      JSON.stringify({ expose: "tools", mcpServers: servers }),
+      JSON.stringify({ expose: "tools", ...settings, mcpServers: servers }),
     );
   const [cli] = processes.cli;
   return {
