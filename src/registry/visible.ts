@@ -27,7 +27,8 @@ export function visibleTo(
     toolkits: () => registry.toolkits().filter(showsToolkit),
     findToolkit: (id) => found(registry.findToolkit(id), showsToolkit),
     prompts: () => registry.prompts().filter(showsPrompt),
-    getPrompt: (name, spell) => registry.getPrompt(name, spell, showsPrompt),
+    getPrompt: (name, spell, isOffered = () => true) =>
+      registry.getPrompt(name, spell, (item) => showsPrompt(item) && isOffered(item)),
     resources: (isFor = () => true) =>
       registry.resources(
         (toolkit, uri) => isFor(toolkit, uri) && policies.shows(caller, { toolkit, uri }),

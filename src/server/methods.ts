@@ -21,7 +21,7 @@ import {
 import { faces } from "./faces.ts";
 import { isWrapped, listMethods } from "./lists.ts";
 import { type ReadSubject, requireRead, seenBy } from "./policy.ts";
-import { requireScope, requireUse } from "./rights.ts";
+import { mayUse, requireScope, requireUse } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 import { listen } from "./subscriptions.ts";
 import { requireTasks, takesTasks } from "./tasks.ts";
@@ -240,16 +240,18 @@ function within(
   };
 }
 
-/** Throws NOT_FOUND, with near names as the client sees them in its list. */
+/** Throws NOT_FOUND, with near names of the client's list, as it sees them there. */
 function getPrompt(
   name: string,
   { _meta }: JsonObject,
-  { caller }: ClientRequest,
+  { caller, rights }: ClientRequest,
   parts: ServerParts,
 ): PromptTarget {
   const { registry, names } = parts;
-  return seenBy(caller, parts).getPrompt(name, (item) =>
-    spellName(item, spellingFor(names, _meta, caller.client), registry),
+  return seenBy(caller, parts).getPrompt(
+    name,
+    (item) => spellName(item, spellingFor(names, _meta, caller.client), registry),
+    ({ toolkit }) => mayUse(rights, toolkit),
   );
 }
 

@@ -143,6 +143,9 @@ describe("a token", () => {
       ]);
       expect(await ask(whole, method, params)).toContain("canary");
     }
+    const misspelled = { name: "shelf.grete" };
+    expect(await ask(whole, "prompts/get", misspelled)).toContain("did you mean shelf__greet");
+    expect(await ask(narrow, "prompts/get", misspelled)).not.toContain("did you mean");
   });
 
   test("without the scope read sees neither the figures nor the registry by any way", async () => {
