@@ -87,6 +87,8 @@ export interface Call {
   written?: Written | undefined;
   /** The outcome is only passed on, so it may be a `TextOutcome`. */
   readonly takesText?: boolean | undefined;
+  /** Of a changing call that a standing trust allows: throws once that was taken back. Set in place. */
+  requireStillTrusted?: () => void;
 }
 
 /** A value and its JSON text. The text is used for this very object only. */

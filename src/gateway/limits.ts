@@ -191,15 +191,16 @@ export const limitConcurrency = (capacities: Capacities): ResolvedStage => {
     const { toolkit } = call.target;
     const gate = gateOf(toolkit);
     if (!gate) return next(call, context);
-    const run = (): ReturnType<typeof next> => {
+    const run = (hasWaited: boolean): ReturnType<typeof next> => {
       try {
+        if (hasWaited) call.requireStillTrusted?.();
         return next(call, context).finally(() => gate.leave());
       } catch (error) {
         gate.leave();
         throw error;
       }
     };
-    if (gate.enter()) return run();
+    if (gate.enter()) return run(false);
     if (gate.isFull) {
       throw new HallError(
         "OVERLOADED",
@@ -208,10 +209,13 @@ export const limitConcurrency = (capacities: Capacities): ResolvedStage => {
       );
     }
     const { turn, giveUp } = gate.wait();
-    return context.scope.race(turn).then(run, (error: unknown) => {
-      giveUp();
-      throw error;
-    });
+    return context.scope.race(turn).then(
+      () => run(true),
+      (error: unknown) => {
+        giveUp();
+        throw error;
+      },
+    );
   };
   return Object.assign(stage, { isNeeded: ({ toolkit }: Target) => gateOf(toolkit) !== null });
 };

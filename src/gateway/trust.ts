@@ -148,9 +148,9 @@ export const requireTrust = (parts: TrustParts, conversations: Conversations): R
         ? "this tool asks before every call"
         : flowReason(judged, flowMarks, conversations.taintOf(caller)));
     const reason = reasonFor(verdict);
-    const isAllowed = (): boolean => {
+    const refusal = (): string | undefined => {
       const now = parts.trust.judge(target);
-      return (now.held ?? now.refused ?? reasonFor(now)) === undefined;
+      return now.held ?? now.refused ?? reasonFor(now);
     };
     const pass = (): ReturnType<typeof next> => {
       if (verdict.isGuarded) conversations.add(caller, taintBy(target.fullName, flowMarks));
@@ -165,7 +165,17 @@ export const requireTrust = (parts: TrustParts, conversations: Conversations): R
         : running.then((outcome) => reportBlocked(outcome, blocked.get(call)));
     };
     if (reason === undefined && verdict.marks.effect !== "changes") return pass();
-    return decide(call, context, { verdict, reason, blocked, isAllowed }, parts).then(pass);
+    if (reason === undefined)
+      call.requireStillTrusted = () => {
+        parts.trust.refresh();
+        const now = refusal();
+        if (now !== undefined)
+          throw new HallError(
+            "DENIED",
+            `${call.name} was no longer allowed when its turn came: ${now}`,
+          );
+      };
+    return decide(call, context, { verdict, reason, blocked, refusal }, parts).then(pass);
   };
 };
 
@@ -222,14 +232,14 @@ interface Case {
   readonly reason: string | undefined;
   readonly blocked: Blocked;
   /** Judges again: a person may have trusted the tool since. */
-  isAllowed(): boolean;
+  refusal(): string | undefined;
 }
 
 /** Resolves when the call may run; throws DENIED or APPROVAL_NEEDED. */
 async function decide(
   call: ResolvedCall,
   context: CallContext,
-  { verdict, reason, blocked, isAllowed }: Case,
+  { verdict, reason, blocked, refusal }: Case,
   parts: TrustParts,
 ): Promise<void> {
   const { target } = call;
@@ -276,7 +286,7 @@ async function decide(
         ));
   const isWaiting = asked === undefined && !rootCall && parts.waits === true;
   const answer = isWaiting
-    ? await waitForAnswer({ subject, isAllowed, timeoutMs: call.timeoutMs }, context, parts)
+    ? await waitForAnswer({ subject, refusal, timeoutMs: call.timeoutMs }, context, parts)
     : asked;
   if (answer === "yes") return audit("approved", "approved while the call waited");
   if (answer === "trusted") return audit("approved", "the tool was trusted while the call waited");
@@ -349,9 +359,9 @@ const progressMs = 5_000;
 async function waitForAnswer(
   {
     subject,
-    isAllowed,
+    refusal,
     timeoutMs = Number.POSITIVE_INFINITY,
-  }: Pick<Case, "isAllowed"> & Pick<Call, "timeoutMs"> & { readonly subject: ApprovalSubject },
+  }: Pick<Case, "refusal"> & Pick<Call, "timeoutMs"> & { readonly subject: ApprovalSubject },
   { scope, takesProgress, progress }: CallContext,
   { approvals, now = Date.now }: TrustParts,
 ): Promise<"yes" | "no" | "trusted" | undefined> {
@@ -372,7 +382,7 @@ async function waitForAnswer(
       const answer = await approvals.take(subject);
       if (heard === "no") return "no";
       if (answer !== undefined || heard === undefined) return answer;
-      if (isAllowed()) {
+      if (refusal() === undefined) {
         approvals.drop(pending);
         return "trusted";
       }

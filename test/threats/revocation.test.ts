@@ -183,3 +183,37 @@ test("a WebSocket that was opened with a revoked token runs no further call", as
   expect(await client.closed).toBe(1008);
   expect(ran).toBe(1);
 });
+
+test("a call that waits for its turn does not run if the trust is taken back meanwhile", async () => {
+  await using world = await openWorld({
+    trusted: ["files.delete_file"],
+    hall: { capacities: { toolkits: { files: { concurrent: 1, queue: 5 } } } },
+  });
+  const { files, ledger } = world;
+  const run = files.call.bind(files);
+  let release = (): void => {};
+  files.call = async (...given) => {
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    return run(...given);
+  };
+  const client = await world.connect();
+  const [first, second] = ["a", "b"].map((path) =>
+    client.ask("tools/call", { name: "files.delete_file", arguments: { path } }),
+  );
+  await until(() => world.decisions.length === 2);
+  await ledger.change((entries) => ({ ...entries, grants: {} }));
+  release();
+  expect((await client.answer(first as number)).result).toMatchObject({
+    content: [{ text: "done" }],
+  });
+  expect((await client.answer(second as number)).result).toMatchObject({
+    isError: true,
+    structuredContent: {
+      error_type: "denied",
+      message: expect.stringContaining("was no longer allowed when its turn came"),
+    },
+  });
+  expect(world.ran).toEqual(["files.delete_file"]);
+});

@@ -50,7 +50,10 @@ export interface WorldOptions extends Omit<Partial<TrustOptions>, "ledger"> {
   /** Further toolkits. */
   readonly toolkits?: readonly Toolkit[];
   /** What else the hall has. */
-  readonly hall?: Pick<HallOptions, "agents" | "planner" | "workers" | "approvalLeft">;
+  readonly hall?: Pick<
+    HallOptions,
+    "agents" | "planner" | "workers" | "approvalLeft" | "capacities"
+  >;
 }
 
 const anything = { type: "object" };
