@@ -1,27 +1,20 @@
-import {
-  accessSync,
-  chmodSync,
-  closeSync,
-  constants,
-  copyFileSync,
-  fchmodSync,
-  lstatSync,
-  mkdtempSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { rmSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
 import { HallError, messageOf } from "../base/errors.ts";
-import { openProjectFile } from "../base/project-files.ts";
 import { appendAudit, findSealer, sealChain } from "./audit-table.ts";
 import { migrate, newestVersion } from "./schema.ts";
 import { type Seal, StoreChanged } from "./seal.ts";
 import type { Engine, Sql } from "./sql.ts";
 import { type Database, hasOurSchema, openDatabase, SqliteSql } from "./sqlite.ts";
+import {
+  birthOf,
+  copyReadOnly,
+  identityOf,
+  isCut,
+  makePrivate,
+  setFileAside,
+  sizeOf,
+} from "./sqlite-file.ts";
 
 export interface SqliteOptions {
   readonly path: string;
@@ -50,6 +43,8 @@ const busyMs = 1_000;
 export class SqliteEngine implements Engine {
   readonly #options: SqliteOptions;
   #file: OpenFile | undefined;
+  /** Of the file, when it was looked at last. */
+  #bytes = 0;
   /** Why a file was renamed, until its successor has recorded it. */
   #replaced: string | undefined;
 
@@ -120,8 +115,12 @@ export class SqliteEngine implements Engine {
     const { path, seal } = this.#options;
     const held = this.#file;
     const stats = statSync(path, { throwIfNoEntry: false });
-    if (held && (held.copy !== undefined || (stats?.size && identityOf(path) === held.identity)))
+    if (held && (held.copy !== undefined || (stats?.size && identityOf(path) === held.identity))) {
+      if (stats && stats.size < this.#bytes && isCut(path, stats.size))
+        throw malformed("it was cut");
+      this.#bytes = stats?.size ?? 0;
       return held;
+    }
     if (!stats?.size && (held || (await seal.readMark())))
       throw new StoreChanged(stats ? "was emptied" : "was removed");
 
@@ -129,6 +128,7 @@ export class SqliteEngine implements Engine {
     await this.close();
     const file = await this.#openOrReplace();
     this.#file = file;
+    this.#bytes = 0;
     if (this.#replaced !== undefined) await this.#recordLoss(file, this.#replaced);
     this.#replaced = undefined;
     return file;
@@ -292,26 +292,6 @@ function closeDatabase(database: Database): void {
   database.close();
 }
 
-/**
- * Only the owner may read the file. SQLite gives the files beside it the same mode. Throws DENIED where a
- * project brought a link or a pipe in place of one of them: SQLite would follow it.
- */
-function makePrivate(path: string): void {
-  const project = dirname(dirname(path));
-  const file = openProjectFile(project, join(basename(dirname(path)), basename(path)));
-  try {
-    fchmodSync(file, 0o600);
-  } finally {
-    closeSync(file);
-  }
-  for (const suffix of ["-wal", "-shm", "-journal"]) {
-    const beside = lstatSync(path + suffix, { throwIfNoEntry: false });
-    if (beside && !beside.isFile())
-      throw new HallError("DENIED", `"${path + suffix}" is not a regular file`);
-  }
-  keepOutOfGit(project, dirname(path));
-}
-
 const fullCheckBytesMax = 16 * 1024 * 1024;
 
 /**
@@ -321,12 +301,15 @@ const fullCheckBytesMax = 16 * 1024 * 1024;
 function checkIntegrity(database: Database, path: string): void {
   if (sizeOf(path) <= fullCheckBytesMax) {
     const verdict = database.prepare("PRAGMA quick_check(1)").get()?.quick_check;
-    if (verdict !== "ok")
-      throw Object.assign(new Error(`the database is malformed: ${verdict}`), { errcode: corrupt });
+    if (verdict !== "ok") throw malformed(String(verdict));
     return;
   }
   for (const table of ["calls", "audit"])
     database.prepare(`SELECT * FROM ${table} ORDER BY seq DESC LIMIT 100`).all();
+}
+
+function malformed(what: string): Error {
+  return Object.assign(new Error(`the database is malformed: ${what}`), { errcode: corrupt });
 }
 
 const corrupt = 11;
@@ -362,70 +345,4 @@ const codesByMessage = new Map([
 function resultCode(error: unknown): number | undefined {
   const { errcode } = error as { readonly errcode?: unknown };
   return typeof errcode === "number" ? errcode & 0xff : codesByMessage.get(messageOf(error));
-}
-
-/** Renames the file and those beside it. Undefined if another process was faster and the path has a new file. */
-function setFileAside(
-  path: string,
-  kind: string,
-  identity: string | undefined,
-): string | undefined {
-  if (identity === undefined || identityOf(path) !== identity) return undefined;
-  const aside = `${path}.${kind}-${new Date().toISOString().replace(/[:.]/g, "-")}`;
-  for (const suffix of ["", "-wal", "-shm"])
-    if (sizeOf(path + suffix) >= 0) renameSync(path + suffix, aside + suffix);
-  return aside;
-}
-
-/**
- * SQLite reads a file in WAL mode only where it can write beside it. Where it cannot, for example
- * on a read-only medium, a copy is read; this is its folder.
- */
-function copyReadOnly(path: string): string | undefined {
-  if (sizeOf(path) < 0) return undefined;
-  try {
-    accessSync(dirname(path), constants.W_OK);
-    closeSync(openSync(path, "r+"));
-    return undefined;
-  } catch {
-    const folder = mkdtempSync(join(tmpdir(), "guildhall-"));
-    for (const suffix of ["", "-wal"]) {
-      if (!lstatSync(path + suffix, { throwIfNoEntry: false })?.isFile()) continue;
-      const copy = join(folder, basename(path) + suffix);
-      copyFileSync(path + suffix, copy);
-      chmodSync(copy, 0o600);
-    }
-    return folder;
-  }
-}
-
-/** Device and inode; undefined if there is no file. */
-function identityOf(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats && `${stats.dev} ${stats.ino}`;
-}
-
-/** When the file came to this place, which no archive can forge. */
-function birthOf(path: string): number {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats ? stats.birthtimeMs || stats.ctimeMs : Number.POSITIVE_INFINITY;
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? -1;
-}
-
-/** Respects an existing .gitignore. */
-function keepOutOfGit(project: string, folder: string): void {
-  if (basename(folder) !== ".guildhall") return;
-  const text =
-    "# Local state of this machine. Everything else can be committed.\nstate.db*\nlogs/\n";
-  try {
-    const name = join(basename(folder), ".gitignore");
-    const file = openProjectFile(project, name, { exclusive: true, mode: 0o666 });
-    writeFileSync(file, text);
-    closeSync(file);
-  } catch {
-    // It exists or cannot be written; the store works either way.
-  }
 }

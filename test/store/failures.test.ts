@@ -111,6 +111,24 @@ describe("a damaged file", () => {
     expect(await store.audit.verify()).toMatchObject({ rows: 1 });
   });
 
+  test("is noticed if it is cut while it is used, and what is confirmed after that is kept", async () => {
+    const path = newPath();
+    const store = open(path);
+    const entry = (subject: string) => ({ kind: "a", subject, caller: "test", reason: "" });
+    for (let row = 0; row < 300; row++) store.calls.add(callRow({ id: `call_${row}` }));
+    await store.audit.append(entry("before"));
+    // Only what a checkpoint has moved out of the log can be cut off.
+    const other = await openDatabase(path);
+    other.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    other.close();
+    await store.audit.append(entry("as it was"));
+    truncateSync(path, 100);
+    await store.audit.append(entry("after"));
+    expect(await store.audit.list()).toMatchObject([{ kind: "replaced" }, { subject: "after" }]);
+    expect(store.logged).toContainEqual(expect.stringContaining("was damaged"));
+    expect(await store.audit.verify()).toMatchObject({ rows: 2 });
+  });
+
   test("is left in place by a reader", async () => {
     const path = newPath();
     mkdirSync(join(path, ".."));
