@@ -68,7 +68,7 @@ const timeDifference: Tool = {
   name: "time_difference",
   title: "Time difference",
   description:
-    "Returns end_time minus start_time with fractions, negative if the end comes first; a day is 24 hours. Both accept ISO 8601 with an offset, Z " +
+    "Computes the duration from start_time to end_time with fractions, negative if the end comes first; a day is 24 hours. Both accept ISO 8601 with an offset, Z " +
     "or a zone (2026-11-15T22:04:14[Europe/Berlin]); without one they are in UTC, and a date alone is midnight UTC. " +
     "Also RFC 2822 (Sun, 15 Nov 2026 22:04:14 +0100) and unix seconds (digits only, such as 1794780254.5).",
   inputSchema: objectSchema(
