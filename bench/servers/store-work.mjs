@@ -1,10 +1,12 @@
 // Measures the store in a process of its own: `store-work TASK FILE COUNT` prints one line of JSON.
 import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { Meter, recordCalls } from "../../src/gateway/record.ts";
 import { Archive } from "../../src/store/archive.ts";
 import { packCalls } from "../../src/store/calls.ts";
 import { openStore } from "../../src/store/open-store.ts";
+import { Seal } from "../../src/store/seal.ts";
 import { SqliteEngine } from "../../src/store/sqlite-engine.ts";
 import { defaultRetention } from "../../src/store/store.ts";
 
@@ -14,15 +16,17 @@ const worker = new URL("../../../dist/store-worker.js", import.meta.url);
 const log = { warn() {}, error: (...what) => console.error(...what) };
 /** A file, or the URL of a database. */
 const location = path.startsWith("postgres") ? { url: path } : { path };
-const open = () => openStore({ ...location, worker }, { log });
+const sealFolder = path.startsWith("postgres") ? undefined : join(dirname(path), "seals");
+const open = () => openStore({ ...location, worker, sealFolder }, { log });
 
 const tasks = { fill, cost, sustain, start, statistics, verify };
 console.log(JSON.stringify(await tasks[task]()));
 
 /** A file with this many calls over a month and forty tools, and as many rows of audit. */
 async function fill() {
-  const engine = new SqliteEngine({ path, isReader: false, notify: console.error });
-  const archive = new Archive(engine, defaultRetention);
+  const seal = new Seal({ folder: sealFolder, place: path, notify: console.error });
+  const engine = new SqliteEngine({ path, isReader: false, seal, notify: console.error });
+  const archive = new Archive({ engine, seal, writer: "bench", retention: defaultRetention });
   for (let done = 0; done < rows; done += 10_000) {
     const calls = Array.from({ length: 10_000 }, (_, at) => rowOf(done + at));
     const batch = [{ kind: "calls", batch: done, calls: packCalls(calls) }];
@@ -48,6 +52,8 @@ function rowOf(i) {
     root: id,
     caller: "bench 1",
     connection: "connection_1",
+    person: null,
+    token: null,
     face: null,
     toolkit,
     tool: `${toolkit}.tool_${i % 40}`,
