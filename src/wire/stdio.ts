@@ -30,6 +30,8 @@ class StdioChannel implements Channel {
   /** In characters: the bytes are counted when all of it is written. It is short, so the difference is small. */
   #waitingLength = 0;
   #writingBytes = 0;
+  /** Read since others had a turn, or longer. */
+  #turnBytes = 0;
   #hasEnded = false;
   #isHeld = false;
   #state: "open" | "closing" | "closed" = "open";
@@ -51,7 +53,8 @@ class StdioChannel implements Channel {
     const read = this.#createReader(receiver);
     this.#input.on("data", (chunk: Buffer) => {
       read(chunk);
-      if (chunk.length >= fullRead) this.#giveWay();
+      this.#turnBytes += chunk.length;
+      if (this.#turnBytes >= turnBytesMax) this.#giveWay();
     });
     this.#input.on("end", () => {
       // A last line need not have a newline.
@@ -139,6 +142,7 @@ class StdioChannel implements Channel {
 
   /** Node reads a stream up to 32 times before it looks at the others: a flood on one must not stop them. */
   #giveWay(): void {
+    this.#turnBytes = 0;
     if (this.#isHeld || this.#state === "closed") return;
     this.#input.pause();
     setImmediate(() => {
@@ -180,8 +184,8 @@ class StdioChannel implements Channel {
 
 const closeMsMax = 5_000;
 const longFrame = 65_536;
-/** The most that one read returns: there is probably more. */
-const fullRead = 65_536;
+/** The most that one read returns. */
+const turnBytesMax = 65_536;
 const newlineBytes = Buffer.from("\n");
 
 /**
