@@ -31,7 +31,7 @@ interface Field {
   readonly isRequired: boolean;
 }
 
-const typeBits: Readonly<Record<string, number>> = {
+const typeBits = {
   string: 1,
   number: 2,
   integer: 4,
@@ -39,8 +39,10 @@ const typeBits: Readonly<Record<string, number>> = {
   null: 16,
   array: 32,
   object: 64,
-};
+} as const;
 const anyType = 127;
+/** About 10 ms. Schemas in `anyOf` multiply the checks of a value; the compiler has a thread for such. */
+const checksMax = 200_000;
 
 /** Undefined for a schema that only the compiler understands. */
 export function planSchema(schema: JsonObject): SchemaPlan | undefined {
@@ -68,7 +70,7 @@ function plan(schema: unknown, fills: boolean): SchemaPlan {
   const number = (key: string, otherwise: number): number =>
     typeof schema[key] === "number" ? schema[key] : otherwise;
   return {
-    types: typeof type === "string" ? (typeBits[type] ?? 0) : anyType,
+    types: typeof type === "string" ? typeBits[type as keyof typeof typeBits] : anyType,
     values: valuesOf(schema),
     anyOf: Array.isArray(anyOf) ? anyOf.map((inner) => plan(inner, false)) : undefined,
     atLeast: number("minimum", Number.NEGATIVE_INFINITY),
@@ -121,26 +123,34 @@ function valuesOf(schema: JsonObject): ReadonlySet<unknown> | undefined {
 const anything = plan({}, false);
 const nothing: SchemaPlan = { ...anything, types: 0 };
 
+let checksLeft = 0;
+
 /**
  * Fills in defaults in place. True if the value certainly fits; false means unknown: the compiler
  * decides, and names the errors.
  */
 export function certainlyFits(plan: SchemaPlan, value: unknown): boolean {
+  checksLeft = checksMax;
+  return fits(plan, value);
+}
+
+function fits(plan: SchemaPlan, value: unknown): boolean {
   const { types, values, anyOf } = plan;
+  if (--checksLeft < 0) return false;
   if (values !== undefined && !values.has(value)) return false;
-  if (anyOf !== undefined && !anyOf.some((inner) => certainlyFits(inner, value))) return false;
+  if (anyOf !== undefined && !anyOf.some((inner) => fits(inner, value))) return false;
   switch (typeof value) {
     case "string":
-      return (types & 1) !== 0 && fitsText(plan, value.length);
+      return (types & typeBits.string) !== 0 && fitsText(plan, value.length);
     case "number":
       return fitsNumber(plan, value);
     case "boolean":
-      return (types & 8) !== 0;
+      return (types & typeBits.boolean) !== 0;
     case "object":
-      if (value === null) return (types & 16) !== 0;
+      if (value === null) return (types & typeBits.null) !== 0;
       return Array.isArray(value)
-        ? (types & 32) !== 0 && fitsItems(plan, value)
-        : (types & 64) !== 0 && fitsFields(plan, value as Record<string, unknown>);
+        ? (types & typeBits.array) !== 0 && fitsItems(plan, value)
+        : (types & typeBits.object) !== 0 && fitsFields(plan, value as Record<string, unknown>);
     default:
       return false;
   }
@@ -155,7 +165,9 @@ function fitsText({ charactersMin, charactersMax }: SchemaPlan, units: number): 
 }
 
 function fitsNumber({ types, atLeast, atMost, above, below }: SchemaPlan, value: number): boolean {
-  const isTyped = (types & 2) !== 0 || ((types & 4) !== 0 && Number.isInteger(value));
+  const isTyped =
+    (types & typeBits.number) !== 0 ||
+    ((types & typeBits.integer) !== 0 && Number.isInteger(value));
   return (
     isTyped &&
     Number.isFinite(value) &&
@@ -168,7 +180,7 @@ function fitsNumber({ types, atLeast, atMost, above, below }: SchemaPlan, value:
 
 function fitsItems({ itemsMin, itemsMax, items }: SchemaPlan, value: readonly unknown[]): boolean {
   if (value.length < itemsMin || value.length > itemsMax) return false;
-  return items === undefined || value.every((item) => certainlyFits(items, item));
+  return items === undefined || value.every((item) => fits(items, item));
 }
 
 function fitsFields(plan: SchemaPlan, value: Record<string, unknown>): boolean {
@@ -181,7 +193,7 @@ function fitsFields(plan: SchemaPlan, value: Record<string, unknown>): boolean {
     if (inner === undefined) return false;
     if (field?.isRequired) required++;
     const own = field === undefined ? plan.others : field.plan;
-    if (own !== undefined && !certainlyFits(own, inner)) return false;
+    if (own !== undefined && !fits(own, inner)) return false;
   }
   return required === plan.requiredCount;
 }

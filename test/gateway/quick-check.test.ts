@@ -183,6 +183,19 @@ describe("what the compiler has to decide is never certain", () => {
   });
 });
 
+test("a value that takes too many checks is left to the compiler, which has a thread for it", async () => {
+  const branches = Array.from({ length: 100 }, (_, n) => ({ const: n }));
+  const schema = {
+    type: "object",
+    properties: { a: { type: "array", items: { anyOf: branches } } },
+  };
+  const plan = planSchema(schema);
+  const items = (count: number) => ({ a: Array.from({ length: count }, () => 99) });
+  expect(plan && certainlyFits(plan, items(1_000))).toBe(true);
+  expect(plan && certainlyFits(plan, items(3_000))).toBe(false);
+  expect(await createValidators({ warn() {} }).ready(schema)?.(items(3_000))).toEqual([]);
+});
+
 test("a value that does not fit gets the compiler's errors, one that fits needs no promise", async () => {
   const validators = createValidators({ warn() {} });
   const text = { type: "object", properties: { a: { type: "string" } }, required: ["a"] };
