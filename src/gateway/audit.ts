@@ -1,9 +1,31 @@
+import { hashOf } from "../base/json.ts";
 import type { RegisteredToolkit } from "../registry/registered.ts";
 import type { Registrations } from "../registry/registrations.ts";
 import type { AuditEntry, Store } from "../store/store.ts";
 import type { Call } from "../tool.ts";
 import { describeBegun } from "./record.ts";
+import type { ResolvedCall } from "./stage.ts";
 import type { TrustParts } from "./trust.ts";
+
+export interface Decision {
+  readonly kind: "blocked" | "denied" | "approved" | "refused" | "destructive call";
+  readonly tool: string;
+  readonly caller: string;
+  readonly call: string;
+  readonly argumentsHash: string;
+  readonly reason: string;
+}
+
+export function decisionOf(call: ResolvedCall, kind: Decision["kind"], reason: string): Decision {
+  return {
+    kind,
+    tool: call.target.fullName,
+    caller: call.caller.principal,
+    call: call.id,
+    argumentsHash: hashOf(call.arguments),
+    reason,
+  };
+}
 
 /** Writes a decision to the audit log and, if the call may run, its call row: both are on disk before it runs. */
 export function auditDecisions(store: Store): TrustParts["audit"] {

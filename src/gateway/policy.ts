@@ -3,8 +3,9 @@ import { type Denial, deniedError, type Policies } from "../trust/policy/policie
 import type { PolicyRequest } from "../trust/policy/request.ts";
 import type { Conversations } from "../trust/trust.ts";
 import { isListed } from "./allow-list.ts";
+import { decisionOf } from "./audit.ts";
 import type { ResolvedCall, ResolvedStage } from "./stage.ts";
-import { decisionOf, type TrustParts } from "./trust.ts";
+import type { TrustParts } from "./trust.ts";
 
 export interface PolicyParts extends Pick<TrustParts, "audit"> {
   readonly policies: Policies;

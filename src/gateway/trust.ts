@@ -30,6 +30,7 @@ import {
   toolChanged,
   type Verdict,
 } from "../trust/trust.ts";
+import { type Decision, decisionOf } from "./audit.ts";
 import type { ResolvedCall, ResolvedStage } from "./stage.ts";
 
 export interface TrustParts {
@@ -48,26 +49,6 @@ export interface TrustParts {
    * UNAVAILABLE if the call needs that; any other continues without the other halls.
    */
   confirm?: ((isNeeded: boolean) => Promise<void> | undefined) | undefined;
-}
-
-export interface Decision {
-  readonly kind: "blocked" | "denied" | "approved" | "refused" | "destructive call";
-  readonly tool: string;
-  readonly caller: string;
-  readonly call: string;
-  readonly argumentsHash: string;
-  readonly reason: string;
-}
-
-export function decisionOf(call: ResolvedCall, kind: Decision["kind"], reason: string): Decision {
-  return {
-    kind,
-    tool: call.target.fullName,
-    caller: call.caller.principal,
-    call: call.id,
-    argumentsHash: hashOf(call.arguments),
-    reason,
-  };
 }
 
 /** True if a review or a grant allows the call; any process of the user may have taken it back. */

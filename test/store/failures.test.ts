@@ -19,8 +19,8 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { hashOf } from "../../src/base/json.ts";
+import type { Decision } from "../../src/gateway/audit.ts";
 import { auditDecisions } from "../../src/gateway/audit.ts";
-import type { Decision } from "../../src/gateway/trust.ts";
 import { Archive } from "../../src/store/archive.ts";
 import {
   appendAudit,

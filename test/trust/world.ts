@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
-import type { Decision } from "../../src/gateway/trust.ts";
+import type { Decision } from "../../src/gateway/audit.ts";
 import type { HallOptions } from "../../src/hall/hall-options.ts";
 import type { CallContext, ListKind, Outcome, Tool, Toolkit } from "../../src/tool.ts";
 import { easingOf } from "../../src/trust/easing.ts";
