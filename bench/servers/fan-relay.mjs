@@ -1,5 +1,5 @@
-// What many servers cost without a hall: passes each line to the server that the tool's name begins with, without
-// parsing it, and the lines of all servers back. The argument before the command is how many servers it starts.
+// The baseline for a hall with many servers. It starts the given number of servers and forwards each request to the
+// server named at the beginning of the tool's name. It does not parse JSON, and it forwards all responses unchanged.
 import { spawn } from "node:child_process";
 
 const [count, command, ...args] = process.argv.slice(2);

@@ -4,7 +4,7 @@ import { isPlainSchema } from "./plain-schema.ts";
 // Most arguments fit a simple schema. One function for all tools finds that out: V8 has to warm up each of the
 // functions that the compiler makes, and with many tools it never does.
 
-/** What a plain schema asks for. Unlike the schema, all plans have the same shape. */
+/** A plain schema in a form that is fast to check: every plan has the same fields, which V8 reads fastest. */
 export interface SchemaPlan {
   /** Bits of `typeBits`. */
   readonly types: number;

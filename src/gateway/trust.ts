@@ -123,15 +123,16 @@ export const requireTrust = (parts: TrustParts, conversations: Conversations): R
     const verdict = parts.trust.judge(target);
     const isInside = call.rootCall !== undefined;
     const flowMarks = target.tool.facts?.flow?.(call.arguments) ?? verdict.marks;
+    const askOf = ({ ask, askInside }: Verdict): string | undefined => (isInside ? askInside : ask);
     const reasonFor = (judged: Verdict): string | undefined =>
-      (isInside ? judged.askInside : judged.ask) ??
+      askOf(judged) ??
       (asksEachTime(target)
         ? "this tool asks before every call"
         : flowReason(judged, flowMarks, conversations.taintOf(caller)));
     const reason = reasonFor(verdict);
-    const refusal = (): string | undefined => {
+    const isAllowed = (): boolean => {
       const now = parts.trust.judge(target);
-      return now.held ?? now.refused ?? reasonFor(now);
+      return (now.held ?? now.refused ?? reasonFor(now)) === undefined;
     };
     const pass = (): ReturnType<typeof next> => {
       if (verdict.isGuarded) conversations.add(caller, taintBy(target.fullName, flowMarks));
@@ -149,14 +150,16 @@ export const requireTrust = (parts: TrustParts, conversations: Conversations): R
     if (reason === undefined)
       call.requireStillTrusted = () => {
         parts.trust.refresh();
-        const now = refusal();
-        if (now !== undefined)
+        const now = parts.trust.judge(target);
+        // Not the flow guard: this call has itself added to what its conversation has read.
+        const refusal = now.held ?? now.refused ?? askOf(now);
+        if (refusal !== undefined)
           throw new HallError(
             "DENIED",
-            `${call.name} was no longer allowed when its turn came: ${now}`,
+            `${call.name} was no longer allowed when its turn came: ${refusal}`,
           );
       };
-    return decide(call, context, { verdict, reason, blocked, refusal }, parts).then(pass);
+    return decide(call, context, { verdict, reason, blocked, isAllowed }, parts).then(pass);
   };
 };
 
@@ -213,14 +216,14 @@ interface Case {
   readonly reason: string | undefined;
   readonly blocked: Blocked;
   /** Judges again: a person may have trusted the tool since. */
-  refusal(): string | undefined;
+  isAllowed(): boolean;
 }
 
 /** Resolves when the call may run; throws DENIED or APPROVAL_NEEDED. */
 async function decide(
   call: ResolvedCall,
   context: CallContext,
-  { verdict, reason, blocked, refusal }: Case,
+  { verdict, reason, blocked, isAllowed }: Case,
   parts: TrustParts,
 ): Promise<void> {
   const { target } = call;
@@ -267,7 +270,7 @@ async function decide(
         ));
   const isWaiting = asked === undefined && !rootCall && parts.waits === true;
   const answer = isWaiting
-    ? await waitForAnswer({ subject, refusal, timeoutMs: call.timeoutMs }, context, parts)
+    ? await waitForAnswer({ subject, isAllowed, timeoutMs: call.timeoutMs }, context, parts)
     : asked;
   if (answer === "yes") return audit("approved", "approved while the call waited");
   if (answer === "trusted") return audit("approved", "the tool was trusted while the call waited");
@@ -340,9 +343,9 @@ const progressMs = 5_000;
 async function waitForAnswer(
   {
     subject,
-    refusal,
+    isAllowed,
     timeoutMs = Number.POSITIVE_INFINITY,
-  }: Pick<Case, "refusal"> & Pick<Call, "timeoutMs"> & { readonly subject: ApprovalSubject },
+  }: Pick<Case, "isAllowed"> & Pick<Call, "timeoutMs"> & { readonly subject: ApprovalSubject },
   { scope, takesProgress, progress }: CallContext,
   { approvals, now = Date.now }: TrustParts,
 ): Promise<"yes" | "no" | "trusted" | undefined> {
@@ -363,7 +366,7 @@ async function waitForAnswer(
       const answer = await approvals.take(subject);
       if (heard === "no") return "no";
       if (answer !== undefined || heard === undefined) return answer;
-      if (refusal() === undefined) {
+      if (isAllowed()) {
         approvals.drop(pending);
         return "trusted";
       }

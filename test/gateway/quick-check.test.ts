@@ -5,7 +5,7 @@ import { compile } from "../../src/gateway/compiler.ts";
 import { certainlyFits, planSchema } from "../../src/gateway/quick-check.ts";
 import { createValidators } from "../../src/gateway/validate.ts";
 
-/** Whether the quick check is certain, what it filled in, and the errors that the compiler finds. */
+/** Runs the quick check and the compiled schema on copies of a value. Returns both copies and both results. */
 async function checkBoth(schema: JsonObject, value: Json) {
   const plan = planSchema(schema);
   const [quick, compiled] = [structuredClone(value), structuredClone(value)];
