@@ -2,8 +2,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import { withResolvers } from "../../src/base/timing.ts";
 import { openNamedTokens } from "../../src/server/http/tokens.ts";
 import { reviewServer } from "../../src/trust/review.ts";
 import { openDoor } from "../servers/door.ts";
@@ -184,36 +185,57 @@ test("a WebSocket that was opened with a revoked token runs no further call", as
   expect(ran).toBe(1);
 });
 
-test("a call that waits for its turn does not run if the trust is taken back meanwhile", async () => {
-  await using world = await openWorld({
-    trusted: ["files.delete_file"],
-    hall: { capacities: { toolkits: { files: { concurrent: 1, queue: 5 } } } },
-  });
-  const { files, ledger } = world;
-  const run = files.call.bind(files);
-  let release = (): void => {};
-  files.call = async (...given) => {
-    await new Promise<void>((resolve) => {
-      release = resolve;
+describe("a call that waits for its turn", () => {
+  /** Two calls of a trusted tool that runs one at a time: the first one runs until it is released. */
+  async function queueTwo() {
+    const world = await openWorld({
+      trusted: ["files.delete_file"],
+      hall: { capacities: { toolkits: { files: { concurrent: 1, queue: 5 } } } },
     });
-    return run(...given);
-  };
-  const client = await world.connect();
-  const [first, second] = ["a", "b"].map((path) =>
-    client.ask("tools/call", { name: "files.delete_file", arguments: { path } }),
-  );
-  await until(() => world.decisions.length === 2);
-  await ledger.change((entries) => ({ ...entries, grants: {} }));
-  release();
-  expect((await client.answer(first as number)).result).toMatchObject({
-    content: [{ text: "done" }],
+    const { files } = world;
+    const run = files.call.bind(files);
+    const released = withResolvers<void>();
+    files.call = async (...given) => {
+      await released.promise;
+      return run(...given);
+    };
+    const client = await world.connect();
+    const ids = ["a", "b"].map((path) =>
+      client.ask("tools/call", { name: "files.delete_file", arguments: { path } }),
+    );
+    await until(() => world.decisions.length === 2);
+    const answers = async () => {
+      released.resolve();
+      return Promise.all(ids.map(async (id) => (await client.answer(id)).result));
+    };
+    return { world, client, answers };
+  }
+
+  test("does not run if the trust is taken back meanwhile", async () => {
+    const { world, answers } = await queueTwo();
+    await using _world = world;
+    await world.ledger.change((entries) => ({ ...entries, grants: {} }));
+    expect(await answers()).toMatchObject([
+      { content: [{ text: "done" }] },
+      {
+        isError: true,
+        structuredContent: {
+          error_type: "denied",
+          message: expect.stringContaining("was no longer allowed when its turn came"),
+        },
+      },
+    ]);
+    expect(world.ran).toEqual(["files.delete_file"]);
   });
-  expect((await client.answer(second as number)).result).toMatchObject({
-    isError: true,
-    structuredContent: {
-      error_type: "denied",
-      message: expect.stringContaining("was no longer allowed when its turn came"),
-    },
+
+  test("runs although its conversation has read outside content meanwhile", async () => {
+    const { world, client, answers } = await queueTwo();
+    await using _world = world;
+    expect(
+      await client.result("tools/call", { name: "web.fetch_page", arguments: { url: "x" } }),
+    ).toMatchObject({ content: [{ text: "nothing" }] });
+    const done = { content: [{ text: "done" }] };
+    expect(await answers()).toMatchObject([done, done]);
+    expect(world.ran).toEqual(["files.delete_file", "files.delete_file"]);
   });
-  expect(world.ran).toEqual(["files.delete_file"]);
 });
